@@ -1,0 +1,65 @@
+"""Dtypes and defaults, each with its reason."""
+
+from typing import Final
+
+import numpy as np
+
+__all__ = [
+    "ALL",
+    "AMONG",
+    "BOX_DTYPE",
+    "DEFAULT_LAYER",
+    "ID_DTYPE",
+    "MAX_CELLS",
+    "MAX_ROWS",
+    "NDIMS",
+    "PREDICATES",
+    "SENSORS",
+    "SLOT_DTYPE",
+    "STATE_DTYPE",
+]
+
+NDIMS: Final = (2, 3)
+"""Numbers of dimensions that boxes can have."""
+
+BOX_DTYPE: Final = np.dtype(np.float64)
+"""Boxes are stored and every answer is decided in this type."""
+
+ID_DTYPE: Final = np.dtype(np.int64)
+"""Ids as users see them."""
+
+SLOT_DTYPE: Final = np.dtype(np.int32)
+"""Rows of the object table as structures see them: half the memory of an id in every entry."""
+
+ALL: Final[int] = 2**64 - 1
+"""The mask and the `layers` of all bits."""
+
+DEFAULT_LAYER: Final[int] = 1
+"""The layer of an object that names none: the lowest bit."""
+
+STATE_DTYPE: Final = np.dtype(
+    [
+        ("layer", np.uint64),
+        ("mask", np.uint64),
+        ("static", np.bool_),
+        ("asleep", np.bool_),
+        ("sensor", np.bool_),
+    ],
+    align=True,
+)
+"""One row an object: what the pair filter reads, side by side so that a test touches one line."""
+
+MAX_ROWS: Final[int] = 2**29
+"""Default of ``index.max_rows``: 8 GiB of answer; more is a `ResultTooLargeError`."""
+
+MAX_CELLS: Final[int] = 4096
+"""Cells that one object may cover in a grid before it goes to the wide list."""
+
+PREDICATES: Final = ("intersects", "inside", "encloses")
+"""What `query` can ask of an object's box and the input box."""
+
+AMONG: Final = ("all", "dynamic", "active")
+"""What `pairs` can ask of static and sleeping members; the position is the kernels' code."""
+
+SENSORS: Final = ("include", "exclude", "only")
+"""What `pairs` can ask about sensor pairs; the position is the kernels' code."""

@@ -1,0 +1,1 @@
+"""Compiled functions over plain arrays; no classes, no input checking, no errors raised."""

@@ -1,0 +1,320 @@
+"""The two interfaces that everything follows from, and how parameters are declared.
+
+`Index` is public and speaks *ids*: it owns the objects, checks input and puts answers into their
+canonical order. It is written once, in `spatialindex.index`, around any structure.
+
+`Structure` is the extension point and speaks *slots*, the rows of an `ObjectTable` that it reads but
+does not own. It decides nothing about meaning: which pairs count, what a question sees and how a
+distance is computed are arguments, shared by all structures.
+
+A worked example: ``index.update([7], box)`` finds id 7 in slot 3 of the table, writes the box there
+and notes "slot 3 moved". The next ``index.pairs()`` hands ``Changes(moved=[3])`` to the structure,
+asks it for the pairs of slots, maps them to ids and sorts them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
+
+from spatialindex.constants import ALL, MAX_ROWS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+    from spatialindex.objects import ObjectTable
+    from spatialindex.results import IndexStats, PairCounts, StructureStats
+
+__all__ = ["Among", "Changes", "Index", "Parameter", "Predicate", "Region", "Sensors", "Structure"]
+
+Among = Literal["active", "dynamic", "all"]
+Sensors = Literal["include", "exclude", "only"]
+Predicate = Literal["intersects", "inside", "encloses"]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A declared parameter of a structure: what the command line, tuning and docs show of it."""
+
+    name: str
+    """Keyword of the class, and attribute of its objects."""
+    default: Any
+    """Value when it is not given."""
+    summary: str
+    """One sentence for people."""
+    choices: tuple[str, ...] = ()
+    """Legal values of a word; empty for numbers."""
+    tunable: tuple[float, float] | None = None
+    """Factors of the usual value between which tuning looks; None: not a thing to tune."""
+
+
+class Changes(NamedTuple):
+    """Slots that changed since the last time, coalesced: ascending int32 arrays.
+
+    A slot whose object was removed and that holds another one by now is in `removed` *and* in
+    `added`. A slot added and removed in between is in neither. Removals go first.
+    """
+
+    added: NDArray[np.int32]
+    removed: NDArray[np.int32]
+    moved: NDArray[np.int32]
+    restated: NDArray[np.int32]
+    """Slots whose layer, mask or flags changed; structures that keep no copy of them ignore it."""
+
+
+class Region(NamedTuple):
+    """A batch of `q` regions, asked of a structure.
+
+    `cull` says where to look and `exact` decides, so that a structure that walks `cull` and decides
+    with `spatialindex.kernels.decide.accepts` is right for every kind of question, those to come
+    included.
+    """
+
+    kind: int
+    """`decide.INTERSECTS`, `INSIDE`, `ENCLOSES` or `RADIUS`."""
+    cull: NDArray[np.float64]
+    """``(q, 2*ndim)``: boxes that every accepted object touches; bounds may be infinite."""
+    exact: NDArray[np.float64]
+    """``(q, k)``: what decides; the box itself, or center and radius."""
+    layers: int
+    """Objects with ``layer & layers == 0`` are not seen."""
+
+
+@runtime_checkable
+class Structure(Protocol):
+    """What a structure has to do. Slots are int32 rows of the table it was made for.
+
+    A class is made as ``Class(table, **parameters)``. The table's ``cover`` boxes are what pairs
+    are decided on and what has to be covered; its ``boxes`` decide questions. Both are reallocated
+    when the table grows: read them anew in every method.
+    """
+
+    table: ObjectTable
+
+    def holds(self, boxes: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Tell for each box of shape ``(n, 2*ndim)`` if the structure would hold it well."""
+        ...
+
+    def apply(self, changes: Changes) -> None:
+        """Bring the structure up to date; it must remember where removed slots were."""
+        ...
+
+    def pairs(self, rule: int, *, limit: int, workers: int = 1) -> NDArray[np.int32]:
+        """Return ``(m, 2)`` slots of the pairs that `rule` passes, each once, in any order.
+
+        Raises `ResultTooLargeError` when there are more than `limit`.
+        """
+        ...
+
+    def touching(
+        self, slots: NDArray[np.int32], rule: int, *, limit: int, workers: int = 1
+    ) -> NDArray[np.int32]:
+        """Return ``(m, 2)`` rows (slot asked, slot found) under the pair rule, in any order.
+
+        Two slots that are both asked find each other twice, once from each side.
+        """
+        ...
+
+    def query(self, region: Region, *, limit: int, workers: int = 1) -> NDArray[np.int32]:
+        """Return ``(m, 2)`` rows (row of the region, slot), each once, in any order."""
+        ...
+
+    def count(self, region: Region, *, workers: int = 1) -> NDArray[np.int64]:
+        """Return how many objects each row of the region accepts, shape ``(q,)``."""
+        ...
+
+    def rebuild(self) -> None:
+        """Become as if built from the table's present content."""
+        ...
+
+    def validate(self) -> None:
+        """Raise `InvariantError` naming the first broken invariant."""
+        ...
+
+    def stats(self) -> StructureStats:
+        """Return what the structure holds."""
+        ...
+
+    def count_pairs(self, rule: int) -> PairCounts:
+        """Count the work of `pairs` under `rule` exactly, by a pass of its own."""
+        ...
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the structure in bytes, without the table."""
+        ...
+
+
+@runtime_checkable
+class Index(Protocol):
+    """A spatial index of axis-aligned boxes: the same methods and the same answers everywhere.
+
+    `isinstance(x, Index)` looks every member up: fine at a door, not in a hot path.
+    """
+
+    max_rows: int = MAX_ROWS
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions, 2 or 3."""
+        ...
+
+    @property
+    def ids(self) -> NDArray[np.int64]:
+        """Ids of all objects, ascending."""
+        ...
+
+    @property
+    def bounds(self) -> NDArray[np.float64] | None:
+        """One box around all objects, or None when there are none."""
+        ...
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes, the object table included."""
+        ...
+
+    def __len__(self) -> int: ...
+    def __contains__(self, id_: object) -> bool: ...
+
+    def insert(
+        self,
+        boxes: ArrayLike,
+        ids: ArrayLike | None = None,
+        *,
+        layer: ArrayLike = 1,
+        mask: ArrayLike = ALL,
+        static: ArrayLike = False,
+        asleep: ArrayLike = False,
+        sensor: ArrayLike = False,
+    ) -> Any:
+        """Add objects; returns their ids."""
+        ...
+
+    def update(self, ids: ArrayLike | None, boxes: ArrayLike) -> None:
+        """Give objects new boxes."""
+        ...
+
+    def remove(self, ids: ArrayLike) -> None:
+        """Take objects out."""
+        ...
+
+    def clear(self) -> None:
+        """Take all objects out."""
+        ...
+
+    def set_state(
+        self,
+        ids: ArrayLike,
+        *,
+        layer: ArrayLike | None = None,
+        mask: ArrayLike | None = None,
+        static: ArrayLike | None = None,
+        asleep: ArrayLike | None = None,
+        sensor: ArrayLike | None = None,
+    ) -> None:
+        """Change what the pair filter reads."""
+        ...
+
+    def boxes(self, ids: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Return stored boxes."""
+        ...
+
+    def state(self, ids: ArrayLike | None = None) -> NDArray[np.void]:
+        """Return layers, masks and flags."""
+        ...
+
+    def query(
+        self,
+        boxes: ArrayLike,
+        *,
+        predicate: Predicate = "intersects",
+        layers: int = ALL,
+        sort: bool = True,
+        workers: int = 1,
+    ) -> NDArray[np.int64]:
+        """Return the objects that meet each box."""
+        ...
+
+    def query_point(
+        self, points: ArrayLike, *, layers: int = ALL, sort: bool = True, workers: int = 1
+    ) -> NDArray[np.int64]:
+        """Return the objects that hold each point."""
+        ...
+
+    def query_radius(
+        self,
+        centers: ArrayLike,
+        radii: ArrayLike,
+        *,
+        layers: int = ALL,
+        sort: bool = True,
+        workers: int = 1,
+    ) -> NDArray[np.int64]:
+        """Return the objects within a distance of each center."""
+        ...
+
+    def count(
+        self,
+        boxes: ArrayLike,
+        *,
+        predicate: Predicate = "intersects",
+        layers: int = ALL,
+        workers: int = 1,
+    ) -> Any:
+        """Return how many objects meet each box."""
+        ...
+
+    def pairs(
+        self,
+        *,
+        among: Among = "active",
+        sensors: Sensors = "include",
+        sort: bool = True,
+        workers: int = 1,
+    ) -> NDArray[np.int64]:
+        """Return all pairs of objects whose boxes meet and whose filters agree."""
+        ...
+
+    def iter_pairs(
+        self,
+        chunk: int,
+        *,
+        among: Among = "active",
+        sensors: Sensors = "include",
+        sort: bool = True,
+        workers: int = 1,
+    ) -> Iterator[NDArray[np.int64]]:
+        """Yield the rows of `pairs` in pieces."""
+        ...
+
+    def join(
+        self,
+        other: Any,
+        *,
+        layers: int = ALL,
+        other_layers: int = ALL,
+        sort: bool = True,
+        workers: int = 1,
+    ) -> NDArray[np.int64]:
+        """Return which objects here meet which of another index or array of boxes."""
+        ...
+
+    def stats(self) -> IndexStats:
+        """Return statistics."""
+        ...
+
+    def validate(self) -> None:
+        """Raise `InvariantError` when an invariant is broken."""
+        ...
+
+    def rebuild(self) -> None:
+        """Build the structure afresh."""
+        ...
+
+    def copy(self) -> Index:
+        """Return an independent copy."""
+        ...

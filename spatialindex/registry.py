@@ -1,0 +1,140 @@
+"""The structures by name: one line each, imported when first used.
+
+From its line here a structure gets the conformance tests, rows in every comparison, its choice on
+the command line and a page in the docs.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from spatialindex.constants import NDIMS
+from spatialindex.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from spatialindex.protocol import Index, Parameter
+
+__all__ = ["Entry", "create", "find", "register", "structures", "unregister"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One structure of the registry."""
+
+    name: str
+    """The name used by `create`, comparisons and the command line."""
+    path: str
+    """Where the class is: ``"module:Class"``."""
+    summary: str
+    """What it is, in a sentence."""
+    ndims: tuple[int, ...] = NDIMS
+    """Numbers of dimensions that it can index."""
+
+    def load(self) -> type[Any]:
+        """Import the class."""
+        module, _, name = self.path.partition(":")
+        loaded: type[Any] = getattr(importlib.import_module(module), name)
+        return loaded
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Declared parameters of the class, in the order of its constructor."""
+        declared: tuple[Parameter, ...] = self.load().parameters
+        return declared
+
+
+_ENTRIES: dict[str, Entry] = {
+    entry.name: entry
+    for entry in (
+        Entry(
+            "brute-force",
+            "spatialindex.indexes.brute_force:BruteForce",
+            "contiguous scan; right below a few hundred objects",
+        ),
+        Entry(
+            "hash-grid",
+            "spatialindex.indexes.grid:HashGrid",
+            "unbounded grid in which only occupied cells exist",
+        ),
+    )
+}
+
+
+def structures() -> tuple[Entry, ...]:
+    """Return the registered structures, in the order in which tables show them.
+
+    Examples
+    --------
+    >>> import spatialindex as si
+    >>> [entry.name for entry in si.structures()][:2]
+    ['brute-force', 'hash-grid']
+    """
+    return tuple(_ENTRIES.values())
+
+
+def find(name: str) -> Entry:
+    """Return the entry of that name, or raise `InvalidArgumentError` that suggests the nearest."""
+    entry = _ENTRIES.get(name)
+    if entry is not None:
+        return entry
+    near = get_close_matches(str(name), _ENTRIES, n=1, cutoff=0.4)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    raise InvalidArgumentError(f"unknown structure {name!r}; {hint}known: {', '.join(_ENTRIES)}")
+
+
+def create(name: str, ndim: int = 2, **parameters: Any) -> Index:
+    """Make an empty index by the name of its structure.
+
+    Parameters
+    ----------
+    name : str
+        A registered name; `structures` lists them.
+    ndim : {2, 3}
+        Number of dimensions.
+    **parameters
+        Declared parameters of the structure.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For an unknown name or parameter, or an `ndim` that the structure does not have.
+
+    Examples
+    --------
+    >>> import spatialindex as si
+    >>> index = si.create("hash-grid", ndim=2, cell_size=4.0)
+    >>> index.insert([[0, 0, 1, 1], [1, 1, 2, 2]])
+    array([0, 1])
+    >>> index.pairs()
+    array([[0, 1]])
+    """
+    entry = find(name)
+    if ndim not in entry.ndims:
+        raise InvalidArgumentError(
+            f"ndim={ndim!r}: {name} indexes {' or '.join(f'{n}D' for n in entry.ndims)} boxes"
+        )
+    known = [parameter.name for parameter in entry.parameters]
+    for parameter in parameters:
+        if parameter not in known:
+            near = get_close_matches(parameter, known, n=1, cutoff=0.4)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            has = f"it has {', '.join(known)}" if known else "it has no parameters"
+            raise InvalidArgumentError(f"{name} has no parameter {parameter!r}; {hint}{has}")
+    index: Index = entry.load()(ndim, **parameters)
+    return index
+
+
+def register(entry: Entry) -> None:
+    """Add a structure of your own under a new name, for `create`, comparisons and tests."""
+    if entry.name in _ENTRIES:
+        raise InvalidArgumentError(f"a structure named {entry.name!r} is registered already")
+    _ENTRIES[entry.name] = entry
+
+
+def unregister(name: str) -> None:
+    """Take a structure of your own out again."""
+    find(name)
+    del _ENTRIES[name]
