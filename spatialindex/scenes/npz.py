@@ -1,0 +1,117 @@
+"""Recordings in ``.npz`` files: a zip archive of one ``.npy`` array a field, and never a pickle.
+
+Damage is found: the archive's directory is at the end of the file, so a truncated file has none,
+and each field carries a checksum that is compared when its last byte is read.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import zipfile
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spatialindex.errors import RecordingError
+from spatialindex.scenes.fields import FORMAT, OBJECT_FIELDS, TEXTS, check_file_field
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+__all__ = ["read", "write"]
+
+_NAMES = ("boxes", "ids", *OBJECT_FIELDS, "dt", *TEXTS)
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Return the fields of a file as keyword arguments of `Recording`.
+
+    Arrays that are no field are passed over: other programs may keep their own beside ours.
+
+    Raises
+    ------
+    RecordingError
+        When the file is no archive, damaged, of a newer layout, without boxes, or when a field has
+        another type; the message does not yet name the file.
+    OSError
+        When the file cannot be opened.
+    """
+    try:
+        archive = zipfile.ZipFile(path)
+    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+        raise RecordingError(
+            f"not a complete .npz archive ({_line(error)}); it is truncated or no recording"
+        ) from error
+    with archive:
+        entries = archive.namelist()
+        members = {entry.removesuffix(".npy") for entry in entries if entry.endswith(".npy")}
+        if len(set(entries)) < len(entries):
+            raise RecordingError("damaged: a field is in the archive twice")
+        if "format" in members:
+            _check_format(_member(archive, "format"))
+        if "boxes" not in members:
+            held = ", ".join(sorted(members)[:8]) or "no arrays"
+            raise RecordingError(f"no recording: it has no `boxes` (it holds {held})")
+        arrays = {name: _member(archive, name) for name in _NAMES if name in members}
+    return {
+        name: array.item() if name == "dt" or name in TEXTS else array
+        for name, array in arrays.items()
+    }
+
+
+def write(path: Path, fields: dict[str, Any]) -> None:
+    """Write fields to a file, complete or not at all.
+
+    Raises
+    ------
+    RecordingError
+        When the file cannot be written.
+    """
+    target = os.path.realpath(path)  # a link stays a link, what it points to is replaced
+    # beside its place: replacing is atomic only within one file system
+    draft = os.path.join(os.path.dirname(target), f".{secrets.token_hex(8)}.tmp")
+    try:
+        try:
+            with open(draft, "xb") as file:
+                np.savez_compressed(file, **fields)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(draft, target)
+        except BaseException:
+            if os.path.exists(draft):
+                os.unlink(draft)
+            raise
+    except OSError as error:
+        raise RecordingError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def _check_format(array: NDArray[Any]) -> None:
+    version = int(array)
+    if version < 1:
+        raise RecordingError(f"format: {version} is no version of the layout; they start at 1")
+    if version > FORMAT:
+        raise RecordingError(
+            f"format: {version} is newer than {FORMAT}, the newest that this release reads; "
+            "install a newer spatialindex"
+        )
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
+    """Read one array to its last byte, where its checksum is compared, and check its type."""
+    try:
+        with archive.open(f"{name}.npy") as stream:
+            array: NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
+            if stream.read(1):
+                raise ValueError("bytes follow the array")
+    except Exception as error:  # whatever arbitrary bytes provoke in three parsers
+        raise RecordingError(f"{name}: damaged or no plain array ({_line(error)})") from error
+    check_file_field(name, array)
+    return array
+
+
+def _line(error: Exception) -> str:
+    """Return the first line of an error's message, or its name when it has none."""
+    return (str(error).splitlines() or [type(error).__name__])[0]
