@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from math import inf
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -25,11 +25,24 @@ from spatialindex.constants import BOX_DTYPE, NDIMS
 from spatialindex.errors import InvalidArgumentError, InvalidBoxError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["AXES", "as_boxes", "as_floats", "as_points", "as_radii", "check_ndim", "first_true"]
+__all__ = [
+    "AXES",
+    "Place",
+    "as_boxes",
+    "as_coordinates",
+    "as_float64",
+    "as_lengths",
+    "as_numbers",
+    "as_points",
+    "as_radii",
+    "check_ndim",
+    "refuse_negative",
+    "refuse_nonfinite",
+]
 
 AXES: Final = "xyz"
 """Letters of the axes, as messages name them."""
@@ -38,6 +51,12 @@ _EXACT_INTEGER: Final = 2**53
 """Up to this magnitude float64 has every integer."""
 
 _WIDTHS: Final = tuple(2 * ndim for ndim in NDIMS)
+
+_BOX_LABELS: Final = {
+    ndim: [f"{side} {axis}" for side in ("lower", "upper") for axis in AXES[:ndim]]
+    for ndim in NDIMS
+}
+"""What the columns of a box are called."""
 
 
 def as_boxes(
@@ -94,35 +113,31 @@ def as_boxes(
     """
     if ndim is not None:
         check_ndim(ndim)
-    array = _numbers(x, name, InvalidBoxError)
+    array = as_numbers(x, name, InvalidBoxError)
     if array is not x and _is_pair_of_corners(x):
         raise InvalidBoxError(
             f"{name}: a pair of corner arrays could be read as two boxes; "
             f"use box_from_corners(lowers, uppers), or pass one array of shape (n, 2, ndim)"
         )
     rows = _as_rows(array, ndim, name)
-    dims = rows.shape[-1] // 2
-
-    def spot(flat: int) -> str:
-        row, column = divmod(flat, 2 * dims)
-        side = "lower" if column < dims else "upper"
-        return f"{_row_name(name, rows, row)}: {side} {AXES[column % dims]}"
-
-    floats = _float64(rows, x, name, spot, InvalidBoxError)
-    if not _are_boxes(floats, dims, infinite):
-        _refuse_box(floats, dims, name, infinite)
+    place = Place(name, rows.ndim > 1, _BOX_LABELS[rows.shape[-1] // 2])
+    floats = as_float64(rows, x, place, InvalidBoxError)
+    if not _are_boxes(floats, infinite):
+        _refuse_box(floats, place, infinite)
     return floats
 
 
-def as_points(x: ArrayLike, ndim: int, *, name: str = "points") -> NDArray[np.float64]:
+def as_points(
+    x: ArrayLike, ndim: int | None = None, *, name: str = "points"
+) -> NDArray[np.float64]:
     """Check points and return them as float64, without a copy when they are good already.
 
     Parameters
     ----------
     x : array_like, shape (ndim,) or (n, ndim)
-        One point or many, finite. A batch of none may be ``[]``.
-    ndim : {2, 3}
-        Number of coordinates of a point.
+        One point or many, finite. A batch of none may be ``[]`` when `ndim` is given.
+    ndim : {2, 3}, optional
+        Number of coordinates of a point; None takes it from the shape.
     name : str, default "points"
         What messages call the argument.
 
@@ -143,22 +158,8 @@ def as_points(x: ArrayLike, ndim: int, *, name: str = "points") -> NDArray[np.fl
     array([[0., 1.],
            [2., 3.]])
     """
-    check_ndim(ndim)
-    array = _numbers(x, name, InvalidArgumentError)
-    if array.shape == (0,):
-        array = array.reshape(0, ndim)
-    if array.ndim not in (1, 2) or array.shape[-1] != ndim:
-        raise InvalidArgumentError(
-            f"{name}: shape {array.shape} is not {ndim}D points; "
-            f"pass ({ndim},) for one or (n, {ndim}) for many"
-        )
-
-    def spot(flat: int) -> str:
-        row, axis = divmod(flat, ndim)
-        return f"{_row_name(name, array, row)}: {AXES[axis]}"
-
-    floats = _float64(array, x, name, spot, InvalidArgumentError)
-    refuse_nonfinite(floats, spot)
+    floats = as_coordinates(x, ndim, name, InvalidArgumentError)
+    refuse_nonfinite(floats, Place(name, floats.ndim > 1, AXES[: floats.shape[-1]]))
     return floats
 
 
@@ -190,23 +191,34 @@ def as_radii(x: ArrayLike, n: int, *, name: str = "radii") -> NDArray[np.float64
     >>> as_radii(2, 3)
     array([2., 2., 2.])
     """
-    array = _numbers(x, name, InvalidArgumentError)
-    if array.ndim and array.shape != (n,):
+    floats = as_lengths(x, name)
+    if floats.ndim and floats.shape != (n,):
         raise InvalidArgumentError(
-            f"{name}: shape {array.shape} does not fit {n} row{'' if n == 1 else 's'}; "
+            f"{name}: shape {floats.shape} does not fit {n} row{'' if n == 1 else 's'}; "
             f"pass one number or shape ({n},)"
         )
+    return floats if floats.ndim else np.full(n, floats)
 
-    def spot(flat: int) -> str:
-        return f"{name}[{flat}]" if array.ndim else name
 
-    floats = _float64(array, x, name, spot, InvalidArgumentError)
-    if not (floats >= 0.0).all():
-        flat = first_true(~(floats >= 0.0))
-        raise InvalidArgumentError(
-            f"{spot(flat)}: {floats.flat[flat]!s} is not a distance; pass zero or more"
-        )
-    return floats if array.ndim else np.full(n, floats)
+class Place(NamedTuple):
+    """Where a number of an argument is, as messages say it: ``boxes[17]: lower x``."""
+
+    name: str
+    """The argument."""
+    many: bool
+    """Whether it has rows, so that the row is named."""
+    labels: Sequence[str] = ("",)
+    """What the columns of a row are called."""
+
+    def row(self, row: int) -> str:
+        """Name a row."""
+        return f"{self.name}[{row}]" if self.many else self.name
+
+    def __call__(self, flat: int) -> str:
+        """Name the number with a flat index."""
+        row, column = divmod(flat, len(self.labels))
+        label = self.labels[column]
+        return f"{self.row(row)}: {label}" if label else self.row(row)
 
 
 def check_ndim(ndim: int) -> None:
@@ -215,40 +227,60 @@ def check_ndim(ndim: int) -> None:
         raise InvalidArgumentError(f"ndim={ndim!r}: boxes are 2D or 3D; pass 2 or 3")
 
 
-def as_floats(
-    x: ArrayLike, name: str, spot: Callable[[int], str] | None = None
+def as_coordinates(
+    x: ArrayLike, ndim: int | None, name: str, error: type[Exception]
 ) -> NDArray[np.float64]:
-    """Return finite float64 numbers of whatever shape, or raise `InvalidArgumentError`.
+    """Return points as float64, shape (ndim,) or (n, ndim); values are not looked at."""
+    if ndim is not None:
+        check_ndim(ndim)
+    array = as_numbers(x, name, error)
+    if array.shape == (0,) and ndim is not None:
+        array = array.reshape(0, ndim)
+    wanted = NDIMS if ndim is None else (ndim,)
+    if array.ndim not in (1, 2) or array.shape[-1] not in wanted:
+        dims = " or ".join(f"{d}D" for d in wanted)
+        last = " or ".join(map(str, wanted)) if ndim is None else f"{ndim}"
+        raise error(
+            f"{name}: shape {array.shape} is not {dims} points; "
+            f"pass shape (ndim,) for one or (n, ndim) for many, with ndim {last}"
+        )
+    return as_float64(array, x, Place(name, array.ndim > 1, AXES[: array.shape[-1]]), error)
 
-    `spot` says where a flat index is, for messages; without it that is ``name[i, j]``.
-    """
-    array = _numbers(x, name, InvalidArgumentError)
 
-    def where(flat: int) -> str:
-        index = ", ".join(map(str, np.unravel_index(flat, array.shape)))
-        return f"{name}[{index}]" if array.ndim else name
-
-    floats = _float64(array, x, name, spot or where, InvalidArgumentError)
-    refuse_nonfinite(floats, spot or where)
+def as_lengths(x: ArrayLike, name: str) -> NDArray[np.float64]:
+    """Return one length, shape (), or one a row, shape (n,): zero or more, infinity too."""
+    array = as_numbers(x, name, InvalidArgumentError)
+    if array.ndim > 1:
+        raise InvalidArgumentError(
+            f"{name}: shape {array.shape} is not lengths; pass one number or shape (n,)"
+        )
+    place = Place(name, array.ndim == 1)
+    floats = as_float64(array, x, place, InvalidArgumentError)
+    refuse_negative(floats, place)
     return floats
 
 
-def refuse_nonfinite(floats: NDArray[np.float64], spot: Callable[[int], str]) -> None:
-    """Raise `InvalidArgumentError` naming the first number that is NaN or infinite."""
-    # of an array with a NaN both extremes are NaN, and every comparison with it is False
-    if floats.size and not (floats.min() > -inf and floats.max() < inf):
-        flat = first_true(~np.isfinite(floats))
+def refuse_negative(floats: NDArray[np.float64], place: Place) -> None:
+    """Raise `InvalidArgumentError` naming the first number that is NaN or below zero."""
+    positive = floats >= 0.0  # False for NaN
+    if not positive.all():
+        flat = int(np.argmin(positive))
         raise InvalidArgumentError(
-            f"{spot(flat)} is {floats.flat[flat]!s}; drop the row or make it finite"
+            f"{place(flat)} is {float(floats.flat[flat])}; a length is zero or more"
         )
 
 
-def first_true(flags: NDArray[np.bool_]) -> int:
-    """Return the flat index of the first True; there must be one."""
-    return int(flags.argmax())
+def refuse_nonfinite(floats: NDArray[np.float64], place: Place) -> None:
+    """Raise `InvalidArgumentError` naming the first number that is NaN or infinite."""
+    finite = np.isfinite(floats)
+    if not finite.all():
+        flat = int(np.argmin(finite))
+        raise InvalidArgumentError(
+            f"{place(flat)} is {float(floats.flat[flat])}; make it finite or drop the row"
+        )
 
 
-def _numbers(x: ArrayLike, name: str, error: type[Exception]) -> NDArray[Any]:
+def as_numbers(x: ArrayLike, name: str, error: type[Exception]) -> NDArray[Any]:
     """Return `x` as an array of real numbers of any dtype; objects where integers may be in it."""
     if type(x) is np.ndarray and x.dtype == BOX_DTYPE:
         return x
@@ -262,56 +294,54 @@ def _numbers(x: ArrayLike, name: str, error: type[Exception]) -> NDArray[Any]:
     if kind in "fiu" or (kind == "O" and array.ndim):
         return array
     if kind == "b":
-        raise error(f"{name}: got True and False, not coordinates; convert with astype(float)")
+        raise error(f"{name}: got True and False, not numbers; convert with astype(float)")
     what = type(x).__name__ if kind == "O" else f"dtype {array.dtype}"
     raise error(f"{name}: {what} is not real numbers; pass an array of float64")
 
 
-def _float64(
-    array: NDArray[Any],
-    source: Any,
-    name: str,
-    spot: Callable[[int], str],
-    error: type[Exception],
+def as_float64(
+    array: NDArray[Any], source: Any, place: Place, error: type[Exception]
 ) -> NDArray[np.float64]:
-    """Return the array as kernels want it, and refuse numbers that float64 would change."""
+    """Return numbers as kernels want them, and refuse those that float64 would change.
+
+    `array` is what `as_numbers` made of `source`, reshaped at most.
+    """
     if array.dtype == BOX_DTYPE:
         if not isinstance(source, np.ndarray):
-            _refuse_mixed_integers(array, source, spot, error)
+            _refuse_mixed_integers(array, source, place, error)
         return array if array.flags.carray else np.array(array, order="C")
     kind = array.dtype.kind
     if kind == "O":
-        _refuse_integers(array, spot, error)
-        raise error(f"{name}: dtype object is not real numbers; convert with astype(float)")
+        _refuse_integers(array, place, error)
+        raise error(f"{place.name}: dtype object is not real numbers; convert with astype(float)")
     if kind in "iu" and array.size and max(int(array.max()), -int(array.min())) > _EXACT_INTEGER:
-        _refuse_integers(array, spot, error)
+        _refuse_integers(array, place, error)
     floats = np.array(array, dtype=BOX_DTYPE, order="C")
     if array.dtype.itemsize > BOX_DTYPE.itemsize:
-        changed = (floats != array) & (array == array)
+        changed = (floats != array) & (array == array)  # and not NaN
         if changed.any():
-            flat = first_true(changed)
+            flat = int(np.argmax(changed))
             raise error(
-                f"{spot(flat)} {array.flat[flat]!s} is not a float64; round it outward yourself"
+                f"{place(flat)} {array.flat[flat]!s} is not a float64 number; "
+                f"round it outward and pass float64"
             )
     return floats
 
 
 def _refuse_mixed_integers(
-    array: NDArray[np.float64], source: Any, spot: Callable[[int], str], error: type[Exception]
+    array: NDArray[np.float64], source: Any, place: Place, error: type[Exception]
 ) -> None:
     """Find integers that NumPy rounded silently, because a list had floats as well."""
     if array.size and np.abs(array).max() >= _EXACT_INTEGER:
-        _refuse_integers(np.array(source, dtype=object), spot, error)
+        _refuse_integers(np.array(source, dtype=object), place, error)
 
 
-def _refuse_integers(
-    array: NDArray[Any], spot: Callable[[int], str], error: type[Exception]
-) -> None:
+def _refuse_integers(array: NDArray[Any], place: Place, error: type[Exception]) -> None:
     """Raise for the first integer that is beyond the integers of float64, if there is one."""
     for flat, value in enumerate(array.flat):
         if isinstance(value, Integral) and abs(int(value)) > _EXACT_INTEGER:
             raise error(
-                f"{spot(flat)} {int(value)} is beyond 2**53, where float64 skips integers; "
+                f"{place(flat)} {int(value)} is beyond 2**53, where float64 skips integers; "
                 f"shift or scale the coordinates"
             )
 
@@ -356,8 +386,9 @@ def _as_rows(array: NDArray[Any], ndim: int | None, name: str) -> NDArray[Any]:
     return rows
 
 
-def _are_boxes(rows: NDArray[np.float64], ndim: int, infinite: bool) -> bool:
+def _are_boxes(rows: NDArray[np.float64], infinite: bool) -> bool:
     """Tell whether all rows are boxes."""
+    ndim = rows.shape[-1] // 2
     if rows.ndim == 1:
         # one box: plain floats are several times as fast as array reductions
         values = rows.tolist()
@@ -371,34 +402,29 @@ def _are_boxes(rows: NDArray[np.float64], ndim: int, infinite: bool) -> bool:
     for axis in range(ndim):
         if not (rows[:, axis] <= rows[:, axis + ndim]).all():
             return False
-    return infinite or not rows.size or bool(rows.min() > -inf and rows.max() < inf)
+    return infinite or bool(np.isfinite(rows).all())
 
 
-def _refuse_box(rows: NDArray[np.float64], ndim: int, name: str, infinite: bool) -> None:
+def _refuse_box(rows: NDArray[np.float64], place: Place, infinite: bool) -> None:
     """Raise for the first row that is not a box; there must be one."""
+    ndim = rows.shape[-1] // 2
     table = rows.reshape(-1, 2 * ndim)
-    bad = ~(table[:, :ndim] <= table[:, ndim:]).all(axis=1)
+    good = (table[:, :ndim] <= table[:, ndim:]).all(axis=1)
     if not infinite:
-        bad |= ~np.isfinite(table).all(axis=1)
-    row = int(np.argmax(bad))
-    where = _row_name(name, rows, row)
+        good &= np.isfinite(table).all(axis=1)
+    row = int(np.argmin(good))
     values = table[row].tolist()
     for column, value in enumerate(values):
-        side = f"{'lower' if column < ndim else 'upper'} {AXES[column % ndim]}"
+        where = place(row * 2 * ndim + column)
         if value != value:  # NaN
-            raise InvalidBoxError(f"{where}: {side} is nan; give the bound a value or drop the box")
+            raise InvalidBoxError(f"{where} is nan; give the bound a value or drop the box")
         if not infinite and value in (-inf, inf):
             raise InvalidBoxError(
-                f"{where}: {side} is {value}; stored boxes are finite, give the bound a value "
+                f"{where} is {value}; stored boxes are finite, give the bound a value "
                 f"or drop the box"
             )
     axis = next(d for d in range(ndim) if values[d] > values[d + ndim])
     raise InvalidBoxError(
-        f"{where}: lower {AXES[axis]} {values[axis]} exceeds upper {AXES[axis]} "
+        f"{place.row(row)}: lower {AXES[axis]} {values[axis]} exceeds upper {AXES[axis]} "
         f"{values[axis + ndim]}; swap the corners or drop the box"
     )
-
-
-def _row_name(name: str, array: NDArray[Any], row: int) -> str:
-    """Name a row of many, or the only one."""
-    return f"{name}[{row}]" if array.ndim > 1 else name
