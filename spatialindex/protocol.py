@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from spatialindex.constants import ALL, MAX_ROWS
+from spatialindex.objects import Changes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,20 +50,6 @@ class Parameter:
     """Legal values of a word; empty for numbers."""
     tunable: tuple[float, float] | None = None
     """Factors of the usual value between which tuning looks; None: not a thing to tune."""
-
-
-class Changes(NamedTuple):
-    """Slots that changed since the last time, coalesced: ascending int32 arrays.
-
-    A slot whose object was removed and that holds another one by now is in `removed` *and* in
-    `added`. A slot added and removed in between is in neither. Removals go first.
-    """
-
-    added: NDArray[np.int32]
-    removed: NDArray[np.int32]
-    moved: NDArray[np.int32]
-    restated: NDArray[np.int32]
-    """Slots whose layer, mask or flags changed; structures that keep no copy of them ignore it."""
 
 
 class Region(NamedTuple):

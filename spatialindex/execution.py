@@ -1,0 +1,120 @@
+"""Running kernels over chunks: buffers that grow, and worker threads.
+
+Kernels release the interpreter's lock, so a batch is cut into chunks for a pool of threads. Each
+chunk writes into a buffer of its own and the pieces are put together in the order of the input: the
+answer does not depend on the number of workers.
+
+A kernel that fills a buffer goes on counting when it is full and returns the whole count; then the
+chunk runs again with a buffer of that size. Once the count is beyond the limit it stops, and nothing
+of that size is ever allocated.
+"""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from spatialindex.constants import SLOT_DTYPE
+from spatialindex.errors import InvalidArgumentError, ResultTooLargeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["check_workers", "chunks", "collect_rows", "run_all", "too_large"]
+
+T = TypeVar("T")
+
+_CHUNKS_A_WORKER = 4  # more chunks than workers: an uneven scene still keeps them all busy
+_SMALLEST_CHUNK = 64  # below, handing a chunk to a thread costs more than it saves
+_LARGEST_GUESS = 2**22  # rows of a first buffer; a larger answer is counted first
+
+_pools: dict[int, ThreadPoolExecutor] = {}
+_pools_lock = threading.Lock()
+
+
+def check_workers(workers: int) -> int:
+    """Check a number of worker threads."""
+    if isinstance(workers, bool) or not isinstance(workers, int | np.integer) or workers < 1:
+        raise InvalidArgumentError(f"workers is {workers!r}: pass the number of threads, 1 or more")
+    return int(workers)
+
+
+def chunks(n: int, workers: int) -> list[tuple[int, int]]:
+    """Cut ``range(n)`` into consecutive pieces for that many workers."""
+    pieces = 1 if workers == 1 else min(workers * _CHUNKS_A_WORKER, max(1, n // _SMALLEST_CHUNK))
+    edges = [n * i // pieces for i in range(pieces + 1)]
+    return list(zip(edges[:-1], edges[1:], strict=True))
+
+
+def run_all(tasks: Sequence[Callable[[], T]], workers: int) -> list[T]:
+    """Run tasks, in threads when there are several workers; results in the order of the tasks."""
+    if workers == 1 or len(tasks) < 2:
+        return [task() for task in tasks]
+    with _pools_lock:
+        pool = _pools.get(workers)
+        if pool is None:
+            pool = ThreadPoolExecutor(workers, thread_name_prefix="spatialindex")
+            _pools[workers] = pool
+    return list(pool.map(lambda task: task(), tasks))
+
+
+def too_large(limit: int) -> ResultTooLargeError:
+    """Make the error for an answer of more than `limit` rows."""
+    return ResultTooLargeError(
+        f"the answer has more than {limit} rows, the limit that index.max_rows sets; "
+        "ask for less at a time (iter_pairs, fewer boxes, count) or raise index.max_rows"
+    )
+
+
+def collect_rows(
+    fill: Callable[[int, int, NDArray[np.int32]], int],
+    n: int,
+    *,
+    limit: int,
+    workers: int = 1,
+    guess: int = 0,
+) -> NDArray[np.int32]:
+    """Run ``fill(start, stop, out) -> count`` over ``range(n)`` and return all ``(m, 2)`` rows.
+
+    Parameters
+    ----------
+    fill : callable
+        Fills the int32 rows `out` for the items from `start` to `stop` and returns how many rows
+        there are, more than `out` holds when it is too small.
+    n : int
+        Number of items.
+    limit : int
+        Rows that the answer may have.
+    workers : int
+        Number of threads.
+    guess : int
+        Expected number of rows, a good size for the first buffers.
+
+    Raises
+    ------
+    ResultTooLargeError
+        When there are more than `limit` rows.
+    """
+    guess = min(max(guess, 64), limit, _LARGEST_GUESS)
+    pieces = chunks(n, workers)
+
+    def run(start: int, stop: int) -> NDArray[np.int32]:
+        share = guess if len(pieces) == 1 else guess * (stop - start) // max(n, 1) + 64
+        out = np.empty((share, 2), SLOT_DTYPE)
+        count = fill(start, stop, out)
+        if count > limit:
+            raise too_large(limit)
+        if count > len(out):
+            out = np.empty((count, 2), SLOT_DTYPE)
+            fill(start, stop, out)
+        return out[:count]
+
+    parts = run_all([lambda a=a, b=b: run(a, b) for a, b in pieces], workers)  # type: ignore[misc]
+    if sum(len(part) for part in parts) > limit:
+        raise too_large(limit)
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)

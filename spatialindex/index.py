@@ -1,0 +1,836 @@
+"""The one implementation of `Index`, around any `Structure`.
+
+It owns the object table, checks input at the door, hands coalesced changes to the structure, and
+turns the slots that come back into ids in canonical order. The structure only finds things.
+
+How ``index.pairs()`` runs: the table's changes go to the structure (``apply``); the structure lists
+pairs of slots in any order; each slot becomes a label that sorts as its id does; the pairs are
+packed into 64-bit keys, radix-sorted and unpacked to ids.
+"""
+
+from __future__ import annotations
+
+import copy
+import threading
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from spatialindex.checks import as_boxes, as_points, as_radii
+from spatialindex.constants import ALL, AMONG, ID_DTYPE, MAX_ROWS, NDIMS, PREDICATES, SENSORS
+from spatialindex.errors import InvalidArgumentError, InvariantError
+from spatialindex.execution import check_workers
+from spatialindex.objects import Labels, ObjectTable, as_ids, as_layers
+from spatialindex.protocol import Region
+from spatialindex.results import IndexStats, PairCounts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from spatialindex.protocol import Among, Index, Parameter, Predicate, Sensors, Structure
+
+__all__ = ["BoxIndex"]
+
+_UNLABELLED = np.empty(0, ID_DTYPE)
+_RADIUS_KIND = len(PREDICATES)  # kernels.decide.RADIUS: importing it would import the compiler
+_FIRST_GROUP = 256  # objects that iter_pairs asks at first; it adapts to what they yield
+
+
+class BoxIndex:
+    """An index of boxes around a structure; the base of every public class.
+
+    Parameters
+    ----------
+    ndim : {2, 3}
+        Number of dimensions.
+    structure : callable
+        Makes the structure: ``structure(table, **parameters)``.
+    **parameters
+        Declared parameters, kept as attributes.
+
+    Attributes
+    ----------
+    max_rows : int
+        Rows that an answer may have; more is a `ResultTooLargeError`. Default 2**29.
+    """
+
+    parameters: ClassVar[tuple[Parameter, ...]] = ()
+
+    def __init__(
+        self, ndim: int, structure: Callable[..., Structure], **parameters: Any
+    ) -> None:
+        if isinstance(ndim, bool) or ndim not in NDIMS:
+            raise InvalidArgumentError(f"ndim is {ndim!r}: boxes have 2 or 3 dimensions")
+        for name, value in parameters.items():
+            setattr(self, name, value)
+        self.max_rows: int = MAX_ROWS
+        self._table = ObjectTable(int(ndim))
+        self._structure = structure(self._table, **parameters)
+        self._version = 0
+        self._is_synced = True
+        self._is_fresh = True
+        self._kept: NDArray[np.int64] | None = None
+        self._kept_for: tuple[str, str] | None = None
+        self._lock = threading.RLock()
+
+    # -- what is in it ------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def __contains__(self, id_: object) -> bool:
+        return id_ in self._table
+
+    def __repr__(self) -> str:
+        words = [f"ndim={self.ndim}"]
+        words += [f"{p.name}={getattr(self, p.name)!r}" for p in self.parameters]
+        return f"<{type(self).__name__}({', '.join(words)}) of {len(self)} objects>"
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions, 2 or 3."""
+        return self._table.ndim
+
+    @property
+    def ids(self) -> NDArray[np.int64]:
+        """Ids of all objects, ascending, int64 ``(n,)``."""
+        return self._table.slot_ids[self._table.ordered_slots()]
+
+    @property
+    def bounds(self) -> NDArray[np.float64] | None:
+        """One box around all objects, float64 ``(2*ndim,)``, or None when there are none."""
+        if not len(self):
+            return None
+        boxes = self._table.boxes[self._table.live_slots()]
+        return np.concatenate([boxes[:, : self.ndim].min(0), boxes[:, self.ndim :].max(0)])
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes: the object table, the structure and kept pairs."""
+        self._sync()
+        kept = 0 if self._kept is None else self._kept.nbytes
+        return self._table.nbytes + self._structure.nbytes + kept
+
+    def boxes(self, ids: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Return the stored boxes, bit for bit.
+
+        Parameters
+        ----------
+        ids : int or (n,) ints, optional
+            Whose; None: all, by ascending id.
+
+        Returns
+        -------
+        (2*ndim,) or (n, 2*ndim) float64 array
+            A copy, in the order of `ids`.
+
+        Raises
+        ------
+        UnknownIdError
+            For an id that is not in the index.
+        """
+        return self._table.boxes[self._slots(ids)].copy()
+
+    def state(self, ids: ArrayLike | None = None) -> NDArray[np.void]:
+        """Return layer, mask, static, asleep and sensor.
+
+        Parameters
+        ----------
+        ids : int or (n,) ints, optional
+            Whose; None: all, by ascending id.
+
+        Returns
+        -------
+        structured array of shape () or (n,)
+            A copy with those fields, in the order of `ids`.
+
+        Raises
+        ------
+        UnknownIdError
+            For an id that is not in the index.
+        """
+        return np.array(self._table.state[self._slots(ids)])
+
+    def _slots(self, ids: ArrayLike | None, *, once: bool = False) -> Any:
+        """Return the slots of ids, shape () for one id; None: all by ascending id."""
+        if ids is None:
+            return self._table.ordered_slots()
+        checked = as_ids(ids)
+        slots = self._table.slots_of(checked.reshape(-1), once=once)
+        return slots if checked.ndim else slots[0]
+
+    # -- changing it --------------------------------------------------------------------------
+
+    def insert(
+        self,
+        boxes: ArrayLike,
+        ids: ArrayLike | None = None,
+        *,
+        layer: ArrayLike = 1,
+        mask: ArrayLike = ALL,
+        static: ArrayLike = False,
+        asleep: ArrayLike = False,
+        sensor: ArrayLike = False,
+    ) -> Any:
+        """Add objects.
+
+        Parameters
+        ----------
+        boxes : (2*ndim,) or (n, 2*ndim) floats
+            Closed boxes ``[lower…, upper…]``; finite, lower <= upper.
+        ids : int or (n,) ints, optional
+            Ids from 0 to 2**63 - 1 that are not in the index. None: the next ones, from 1 + the
+            highest ever used on.
+        layer, mask : int or (n,) ints
+            Bits of what an object is and what it pairs with. Default: layer 1, mask all bits.
+        static, asleep, sensor : bool or (n,) bools
+            Flags that `pairs` reads.
+
+        Returns
+        -------
+        int or (n,) int64 array
+            The ids, in the order of `boxes`.
+
+        Raises
+        ------
+        InvalidBoxError, InvalidArgumentError, DuplicateIdError, CoverageError
+            Naming the first offending row. Nothing has been inserted.
+
+        Notes
+        -----
+        Cost: amortised O(1) a box; the structure takes it in at the next question.
+
+        Examples
+        --------
+        >>> import spatialindex as si
+        >>> index = si.BruteForce(ndim=2)
+        >>> index.insert([0, 0, 1, 1])
+        0
+        >>> index.insert([[2, 0, 3, 1], [4, 0, 5, 1]], ids=[70, 7])
+        array([70,  7])
+        """
+        checked = as_boxes(boxes, self.ndim)
+        many = checked.reshape(-1, 2 * self.ndim)
+        keys = None if ids is None else as_ids(ids).reshape(-1)
+        self._admit(many)
+        state = {
+            "layer": layer,
+            "mask": mask,
+            "static": static,
+            "asleep": asleep,
+            "sensor": sensor,
+        }
+        new = self._table.insert(many, keys, state)
+        self._has_changed()
+        return new if checked.ndim == 2 else int(new[0])
+
+    def update(self, ids: ArrayLike | None, boxes: ArrayLike) -> None:
+        """Give objects new boxes; a teleport is just an update.
+
+        Parameters
+        ----------
+        ids : int, (n,) ints or None
+            Whose, each once; None: every object, by ascending id.
+        boxes : (2*ndim,) or (n, 2*ndim) floats
+            Their new boxes.
+
+        Raises
+        ------
+        InvalidBoxError, InvalidArgumentError, UnknownIdError, DuplicateIdError, CoverageError
+            Naming the first offending row. Nothing has been moved.
+
+        Notes
+        -----
+        Cost: O(1) a box; the structure takes it in at the next question.
+        """
+        many = as_boxes(boxes, self.ndim).reshape(-1, 2 * self.ndim)
+        slots = np.atleast_1d(self._slots(ids, once=True))
+        if len(many) != len(slots):
+            raise InvalidArgumentError(
+                f"{len(many)} boxes for {len(slots)} ids; pass one box an id"
+            )
+        self._admit(many)
+        self._table.update(slots, many)
+        self._has_changed()
+
+    def remove(self, ids: ArrayLike) -> None:
+        """Take objects out.
+
+        Parameters
+        ----------
+        ids : int or (n,) ints
+            Which, each once.
+
+        Raises
+        ------
+        InvalidArgumentError, UnknownIdError, DuplicateIdError
+            Naming the first offending row. Nothing has been removed.
+        """
+        if ids is None:
+            raise InvalidArgumentError("ids is None: name the objects to remove, or use clear()")
+        self._table.remove(np.atleast_1d(self._slots(ids, once=True)))
+        self._has_changed()
+
+    def clear(self) -> None:
+        """Take all objects out; ids given out later go on from the highest ever used."""
+        self._table.remove(self._table.live_slots())
+        self._has_changed()
+        self._sync()
+        self._table.clear()
+        self._structure.rebuild()
+        self._is_fresh = True
+
+    def set_state(
+        self,
+        ids: ArrayLike,
+        *,
+        layer: ArrayLike | None = None,
+        mask: ArrayLike | None = None,
+        static: ArrayLike | None = None,
+        asleep: ArrayLike | None = None,
+        sensor: ArrayLike | None = None,
+    ) -> None:
+        """Change what the pair filter reads; it takes effect at the next call.
+
+        Parameters
+        ----------
+        ids : int, (n,) ints or None
+            Whose, each once; None: every object, by ascending id.
+        layer, mask : int or (n,) ints, optional
+            New bits; None leaves them alone.
+        static, asleep, sensor : bool or (n,) bools, optional
+            New flags; None leaves them alone.
+
+        Raises
+        ------
+        InvalidArgumentError, UnknownIdError, DuplicateIdError
+            Naming the first offending row. Nothing has been changed.
+        """
+        slots = np.atleast_1d(self._slots(ids, once=True))
+        state = {
+            "layer": layer,
+            "mask": mask,
+            "static": static,
+            "asleep": asleep,
+            "sensor": sensor,
+        }
+        self._table.set_state(slots, state)
+        self._has_changed()
+
+    def _admit(self, boxes: NDArray[np.float64]) -> None:
+        """Refuse boxes that the structure was told not to take; here: none."""
+
+    def _has_changed(self) -> None:
+        """Note that the structure and the kept pairs may be behind the table."""
+        self._is_synced = False
+        self._version += 1
+
+    def _sync(self) -> None:
+        """Bring the structure up to date; safe to call from several reading threads."""
+        if self._is_synced:
+            return
+        with self._lock:
+            changes = self._table.take_changes()
+            if changes is not None:
+                self._structure.apply(changes)
+                self._kept = None
+                self._is_fresh = False
+            self._is_synced = True
+
+    # -- questions ----------------------------------------------------------------------------
+
+    def query(
+        self,
+        boxes: ArrayLike,
+        *,
+        predicate: Predicate = "intersects",
+        layers: int = ALL,
+        sort: bool = True,
+        workers: int = 1,
+    ) -> NDArray[np.int64]:
+        """Return the objects that meet each box.
+
+        Parameters
+        ----------
+        boxes : (2*ndim,) or (q, 2*ndim) floats
+            Closed boxes; bounds may be infinite.
+        predicate : {"intersects", "inside", "encloses"}
+            The object shares a point with the box, lies inside it, or encloses it.
+        layers : int
+            Only objects with ``layer & layers != 0`` are seen.
+        sort : bool
+            False returns the same rows in any order, faster.
+        workers : int
+            Number of threads; the answer does not depend on it.
+
+        Returns
+        -------
+        (n,) int64 array
+            Ids, ascending, for one box.
+        (m, 2) int64 array
+            Rows (row of `boxes`, id), lexicographic, for many.
+
+        Raises
+        ------
+        InvalidBoxError, InvalidArgumentError, ResultTooLargeError
+
+        Examples
+        --------
+        >>> import spatialindex as si
+        >>> index = si.BruteForce(ndim=2)
+        >>> index.insert([[0, 0, 1, 1], [1, 1, 2, 2]])
+        array([0, 1])
+        >>> index.query([1, 1, 5, 5])
+        array([0, 1])
+        >>> index.query([[0, 0, 1, 1], [2, 2, 3, 3]])
+        array([[0, 0], [0, 1], [1, 1]])
+        >>> index.query([0, 0, 1, 1], predicate="inside")
+        array([0])
+        """
+        checked = as_boxes(boxes, self.ndim, infinite=True)
+        many = checked.reshape(-1, 2 * self.ndim)
+        region = Region(_code("predicate", predicate, PREDICATES), many, many, _layers(layers))
+        return self._relation(region, is_one=checked.ndim == 1, sort=sort, workers=workers)
+
+    def query_point(
+        self, points: ArrayLike, *, layers: int = ALL, sort: bool = True, workers: int = 1
+    ) -> NDArray[np.int64]:
+        """Return the objects that hold each point, their faces included.
+
+        Parameters
+        ----------
+        points : (ndim,) or (q, ndim) floats
+            Finite points.
+        layers, sort, workers
+            As in `query`.
+
+        Returns
+        -------
+        (n,) or (m, 2) int64 array
+            Ids for one point, rows (row of `points`, id) for many, as in `query`.
+        """
+        checked = as_points(points, self.ndim)
+        many = checked.reshape(-1, self.ndim)
+        boxes = np.concatenate([many, many], axis=1)
+        region = Region(0, boxes, boxes, _layers(layers))
+        return self._relation(region, is_one=checked.ndim == 1, sort=sort, workers=workers)
+
+    def query_radius(
+        self,
+        centers: ArrayLike,
+        radii: ArrayLike,
+        *,
+        layers: int = ALL,
+        sort: bool = True,
+        workers: int = 1,
+    ) -> NDArray[np.int64]:
+        """Return the objects whose closed box is no farther than a radius from each center.
+
+        Parameters
+        ----------
+        centers : (ndim,) or (q, ndim) floats
+            Finite points.
+        radii : float or (q,) floats
+            Euclidean distances >= 0, infinity included; one serves all centers.
+        layers, sort, workers
+            As in `query`.
+
+        Returns
+        -------
+        (n,) or (m, 2) int64 array
+            Ids for one center, rows (row of `centers`, id) for many, as in `query`.
+        """
+        checked = as_points(centers, self.ndim, name="centers")
+        many = checked.reshape(-1, self.ndim)
+        reach = as_radii(radii, len(many))
+        # the distance of a box is at least its distance along each axis, rounded as this is
+        far = np.nextafter(reach, np.inf)[:, None]
+        with np.errstate(over="ignore"):
+            lower = np.nextafter(many - far, -np.inf)
+            upper = np.nextafter(many + far, np.inf)
+        cull = np.concatenate([lower, upper], axis=1)
+        exact = np.concatenate([many, reach[:, None]], axis=1)
+        region = Region(_RADIUS_KIND, cull, exact, _layers(layers))
+        return self._relation(region, is_one=checked.ndim == 1, sort=sort, workers=workers)
+
+    def count(
+        self,
+        boxes: ArrayLike,
+        *,
+        predicate: Predicate = "intersects",
+        layers: int = ALL,
+        workers: int = 1,
+    ) -> Any:
+        """Return how many objects meet each box, without listing them.
+
+        Parameters
+        ----------
+        boxes, predicate, layers, workers
+            As in `query`.
+
+        Returns
+        -------
+        int or (q,) int64 array
+            One count for one box.
+        """
+        checked = as_boxes(boxes, self.ndim, infinite=True)
+        many = checked.reshape(-1, 2 * self.ndim)
+        region = Region(_code("predicate", predicate, PREDICATES), many, many, _layers(layers))
+        workers = check_workers(workers)
+        self._sync()
+        counts = self._structure.count(region, workers=workers)
+        return counts if checked.ndim == 2 else int(counts[0])
+
+    def pairs(
+        self,
+        *,
+        among: Among = "active",
+        sensors: Sensors = "include",
+        sort: bool = True,
+        workers: int = 1,
+    ) -> NDArray[np.int64]:
+        """Return all pairs of objects whose boxes share a point and whose filters agree.
+
+        Parameters
+        ----------
+        among : {"active", "dynamic", "all"}
+            "active" wants a member that is awake and not static, "dynamic" leaves out only static
+            with static, "all" looks at layers and masks alone.
+        sensors : {"include", "exclude", "only"}
+            Whether pairs with a sensor in them count.
+        sort : bool
+            False returns the same rows in any order, faster.
+        workers : int
+            Number of threads; the answer does not depend on it.
+
+        Returns
+        -------
+        (m, 2) int64 array
+            Rows (a, b) with a < b, lexicographic, each pair once. Read-only: it is kept, and
+            returned again as long as nothing has changed; copy it to change it.
+
+        Raises
+        ------
+        InvalidArgumentError, ResultTooLargeError
+
+        Examples
+        --------
+        >>> import spatialindex as si
+        >>> index = si.BruteForce(ndim=2)
+        >>> index.insert([[0, 0, 1, 1], [1, 1, 2, 2], [9, 9, 9, 9]], static=[True, False, False])
+        array([0, 1, 2])
+        >>> index.pairs()
+        array([[0, 1]])
+        """
+        rule_for = (
+            AMONG[_code("among", among, AMONG)],
+            SENSORS[_code("sensors", sensors, SENSORS)],
+        )
+        workers = check_workers(workers)
+        with self._lock:
+            self._sync()
+            if self._kept is not None and self._kept_for == rule_for:
+                if len(self._kept) > self.max_rows:
+                    from spatialindex.execution import too_large
+
+                    raise too_large(self.max_rows)
+                return self._kept
+            self._kept_for = rule_for
+            self._kept = None
+            rule = self._table.pair_rule(*rule_for)
+            rows = self._structure.pairs(rule, limit=self.max_rows, workers=workers)
+            labels = self._table.labels()
+            pairs = _named(rows, 0, labels, labels, is_pair=True, sort=sort)
+            pairs.flags.writeable = False
+            if sort:
+                self._kept = pairs
+            return pairs
+
+    def iter_pairs(
+        self,
+        chunk: int,
+        *,
+        among: Among = "active",
+        sensors: Sensors = "include",
+        sort: bool = True,
+        workers: int = 1,
+    ) -> Iterator[NDArray[np.int64]]:
+        """Yield the rows of `pairs` in pieces, for answers that do not fit in memory.
+
+        Parameters
+        ----------
+        chunk : int
+            The most rows of a piece.
+        among, sensors, sort, workers
+            As in `pairs`.
+
+        Yields
+        ------
+        (m, 2) int64 array
+            At most `chunk` rows; all pieces one after the other are ``pairs()``.
+
+        Raises
+        ------
+        InvalidArgumentError
+            For a bad option, and when the index is changed between two pieces.
+        """
+        if isinstance(chunk, bool) or not isinstance(chunk, int | np.integer) or chunk < 1:
+            raise InvalidArgumentError(f"chunk is {chunk!r}: pass the most rows of a piece, >= 1")
+        rule_for = (
+            AMONG[_code("among", among, AMONG)],
+            SENSORS[_code("sensors", sensors, SENSORS)],
+        )
+        workers = check_workers(workers)
+        self._sync()
+        return self._pieces(int(chunk), self._table.pair_rule(*rule_for), sort, workers)
+
+    def _pieces(
+        self, chunk: int, rule: int, sort: bool, workers: int
+    ) -> Iterator[NDArray[np.int64]]:
+        """Ask groups of objects, in the order of their ids, whom with a higher id they touch."""
+        version = self._version
+        table = self._table
+        slots = table.ordered_slots()
+        ids, labels = table.slot_ids, table.labels()
+        waiting = np.empty((0, 2), ID_DTYPE)
+        start, group = 0, _FIRST_GROUP
+        while start < len(slots):
+            asked = slots[start : start + group]
+            limit = 2**62 if group == 1 else 8 * chunk + 1024
+            rows = self._try_touching(asked, rule, limit, workers)
+            if rows is None:  # too many for one go: ask fewer
+                group = max(group // 8, 1)
+                continue
+            rows = rows[ids[rows[:, 0]] < ids[rows[:, 1]]]
+            found = _named(rows, 0, labels, labels, is_pair=True, sort=sort)
+            waiting = np.concatenate([waiting, found]) if len(waiting) else found
+            start += group
+            if len(found) < chunk:
+                group *= 2
+            while len(waiting) >= chunk:
+                yield waiting[:chunk].copy()
+                waiting = waiting[chunk:]
+                if self._version != version:
+                    raise InvalidArgumentError(
+                        "the index was changed while iter_pairs was running; "
+                        "finish it first, or iterate over a copy()"
+                    )
+        if len(waiting):
+            yield waiting
+
+    def _try_touching(
+        self, slots: NDArray[np.int32], rule: int, limit: int, workers: int
+    ) -> NDArray[np.int32] | None:
+        from spatialindex.errors import ResultTooLargeError
+
+        try:
+            return self._structure.touching(slots, rule, limit=limit, workers=workers)
+        except ResultTooLargeError:
+            return None
+
+    def join(
+        self,
+        other: Index | ArrayLike,
+        *,
+        layers: int = ALL,
+        other_layers: int = ALL,
+        sort: bool = True,
+        workers: int = 1,
+    ) -> NDArray[np.int64]:
+        """Return which objects here share a point with which of another index or of an array.
+
+        Parameters
+        ----------
+        other : Index or (n, 2*ndim) floats
+            An index of any structure, this one included, or boxes.
+        layers, other_layers : int
+            Only objects on these layers are seen, here and there; masks do not apply.
+        sort, workers
+            As in `query`.
+
+        Returns
+        -------
+        (m, 2) int64 array
+            Rows (id here, id there) or (id here, row of the boxes), lexicographic. Joined with
+            itself, an index returns both orders and every id with itself.
+
+        Raises
+        ------
+        InvalidBoxError, InvalidArgumentError, ResultTooLargeError
+        """
+        here_layers, there_layers = _layers(layers), _layers(other_layers, "other_layers")
+        workers = check_workers(workers)
+        self._sync()
+        if not _is_index(other):
+            boxes = as_boxes(other, self.ndim, infinite=True).reshape(-1, 2 * self.ndim)
+            names = _UNLABELLED
+        elif other.ndim != self.ndim:  # type: ignore[union-attr]
+            raise InvalidArgumentError(
+                f"other has ndim {other.ndim}, this index {self.ndim}; "  # type: ignore[union-attr]
+                "both need the same number of dimensions"
+            )
+        elif isinstance(other, BoxIndex) and len(other) > len(self):
+            # the smaller side asks
+            other._sync()
+            names, boxes = _seen(self, here_layers)
+            rows = other._structure.query(
+                Region(0, boxes, boxes, there_layers), limit=self.max_rows, workers=workers
+            )
+            return _named(rows, 0, _row_labels(names, boxes), other._table.labels(), sort=sort)
+        else:
+            names, boxes = _seen(other, there_layers)  # type: ignore[arg-type]
+        rows = self._structure.query(
+            Region(0, boxes, boxes, here_layers), limit=self.max_rows, workers=workers
+        )
+        return _named(rows, 1, self._table.labels(), _row_labels(names, boxes), sort=sort)
+
+    def _relation(
+        self, region: Region, *, is_one: bool, sort: bool, workers: int
+    ) -> NDArray[np.int64]:
+        """Answer a batch of regions as rows (row, id), or as ids for one."""
+        workers = check_workers(workers)
+        self._sync()
+        rows = self._structure.query(region, limit=self.max_rows, workers=workers)
+        labels = _row_labels(_UNLABELLED, region.cull)
+        relation = _named(rows, 0, labels, self._table.labels(), sort=sort)
+        return relation[:, 1].copy() if is_one else relation
+
+    # -- upkeep -------------------------------------------------------------------------------
+
+    def stats(self) -> IndexStats:
+        """Return statistics, with pair counters for the options of the last `pairs` call.
+
+        Notes
+        -----
+        Cost: the pair counters take a counting pass of about a `pairs` call from scratch.
+        """
+        with self._lock:
+            self._sync()
+            held = self._structure.stats()
+            counts = PairCounts()
+            if self._kept_for is not None:
+                counts = self._structure.count_pairs(self._table.pair_rule(*self._kept_for))
+            return IndexStats(
+                objects=len(self),
+                entries=held.entries,
+                buckets=held.buckets,
+                mean_bucket=held.entries / held.buckets if held.buckets else 0.0,
+                max_bucket=held.max_bucket,
+                wide=held.wide,
+                **counts._asdict(),
+                nbytes=self.nbytes,
+                rebuilds=held.rebuilds,
+                quality=held.quality,
+            )
+
+    def validate(self) -> None:
+        """Raise `InvariantError`, naming the first invariant that is broken; for tests.
+
+        Notes
+        -----
+        Cost: that of building everything anew in NumPy, several times that of `rebuild`.
+        """
+        with self._lock:
+            self._sync()
+            self._table.validate()
+            self._structure.validate()
+            if self._kept is None or self._kept_for is None:
+                return
+            rule = self._table.pair_rule(*self._kept_for)
+            rows = self._structure.pairs(rule, limit=self.max_rows)
+            labels = self._table.labels()
+            fresh = _named(rows, 0, labels, labels, is_pair=True, sort=True)
+            if not np.array_equal(fresh, self._kept):
+                raise InvariantError(
+                    f"kept pairs: {len(self._kept)} rows differ from the {len(fresh)} found afresh"
+                )
+
+    def rebuild(self) -> None:
+        """Build the structure afresh; never changes an answer, and costs nothing when it is fresh.
+
+        Notes
+        -----
+        Worth a call after a bulk load that was followed by large changes.
+        """
+        with self._lock:
+            self._sync()
+            if not self._is_fresh:
+                self._structure.rebuild()
+                self._is_fresh = True
+
+    def copy(self) -> Self:
+        """Return an independent copy, which goes on giving out ids from the same highest one."""
+        return copy.deepcopy(self)
+
+    __copy__ = copy
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self._lock:
+            return {key: value for key, value in self.__dict__.items() if key != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = threading.RLock()
+
+
+def _code(name: str, value: str, words: tuple[str, ...]) -> int:
+    """Return the position of a word, or refuse it and suggest the nearest."""
+    if value in words:
+        return words.index(value)
+    near = get_close_matches(str(value), words, n=1, cutoff=0.4)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    raise InvalidArgumentError(f"{name} is {value!r}; {hint}known: {', '.join(words)}")
+
+
+def _layers(layers: int, name: str = "layers") -> int:
+    """Check the layers that a question sees."""
+    if layers is ALL:
+        return ALL
+    checked = as_layers(layers, 0, name=name)
+    if checked.ndim:
+        raise InvalidArgumentError(f"{name} has shape {checked.shape}: pass one integer of bits")
+    return int(checked)
+
+
+def _is_index(other: object) -> bool:
+    """Tell an index from boxes without evaluating properties."""
+    return isinstance(other, BoxIndex) or hasattr(type(other), "pairs")
+
+
+def _seen(index: Any, layers: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return ids and boxes of the objects on some layers, by ascending id."""
+    ids, boxes = index.ids, index.boxes()
+    visible = (index.state()["layer"] & np.uint64(layers)) != 0
+    return (ids, boxes) if visible.all() else (ids[visible], boxes[visible])
+
+
+def _row_labels(names: NDArray[np.int64], boxes: NDArray[np.float64]) -> Labels:
+    """Return labels for the rows of a batch."""
+    return Labels(_UNLABELLED, names, max(len(boxes) - 1, 0).bit_length())
+
+
+def _named(
+    rows: NDArray[np.int32],
+    column: int,
+    high: Labels,
+    low: Labels,
+    *,
+    is_pair: bool = False,
+    sort: bool,
+) -> NDArray[np.int64]:
+    """Turn ``(m, 2)`` rows of slots or input rows into ids, in canonical order with `sort`.
+
+    `column` of the rows goes first and is named by `high`, the other one by `low`.
+    """
+    from spatialindex.kernels.sorting import pack_rows, sort_keys, unpack_rows
+
+    keys = np.empty(len(rows), np.uint64)
+    out = np.empty((len(rows), 2), ID_DTYPE)
+    pack_rows(rows, column, high.of, low.of, is_pair, low.bits, keys)
+    if sort:
+        keys = sort_keys(keys, np.empty_like(keys), 0, high.bits + low.bits)
+    unpack_rows(keys, low.bits, high.names, low.names, out)
+    return out

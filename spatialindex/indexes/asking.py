@@ -1,0 +1,47 @@
+"""From a question to what a kernel takes: one place that reads the table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from spatialindex.constants import SLOT_DTYPE
+from spatialindex.kernels.decide import INTERSECTS, SEEN, Ask
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from spatialindex.objects import ObjectTable
+    from spatialindex.protocol import Region
+
+__all__ = ["ask_neighbours", "ask_region", "axes"]
+
+_NOBODY = np.empty(0, SLOT_DTYPE)
+
+
+def axes(table: ObjectTable) -> tuple[int, ...]:
+    """Return a tuple as long as there are dimensions: a compile-time constant for kernels."""
+    return (0,) * table.ndim
+
+
+def ask_region(table: ObjectTable, region: Region) -> Ask:
+    """Bundle a question about regions: it sees layers and is decided on the present boxes."""
+    return Ask(
+        region.kind,
+        region.cull,
+        region.exact,
+        _NOBODY,
+        np.uint64(region.layers),
+        0 if table.sees_all(region.layers) else SEEN,
+        table.boxes,
+        table.state,
+    )
+
+
+def ask_neighbours(table: ObjectTable, slots: NDArray[np.int32], rule: int) -> Ask:
+    """Bundle the question whom slots touch: the pair rule, decided on the covering boxes."""
+    boxes = table.cover[slots]
+    return Ask(
+        INTERSECTS, boxes, boxes, slots, np.uint64(0), rule, table.cover, table.state
+    )

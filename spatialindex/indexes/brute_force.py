@@ -1,0 +1,120 @@
+"""Brute force: every box is tested, eight at a time.
+
+Boxes lie in consecutive blocks of eight, see `spatialindex.kernels.blocks`. A query of ten boxes is
+two block tests; pairs of ten boxes are at most twenty. There is nothing to build and nothing to
+decay, so below a few hundred objects this is what the other structures have to beat.
+
+It does not prune anything: pairs cost n²/16 block tests whatever the scene.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from spatialindex.index import BoxIndex
+from spatialindex.indexes.asking import ask_neighbours, ask_region
+from spatialindex.indexes.packed import PackedList
+from spatialindex.results import PairCounts, StructureStats
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from spatialindex.objects import Changes, ObjectTable
+    from spatialindex.protocol import Parameter, Region
+
+__all__ = ["BruteForce", "BruteForceStructure"]
+
+
+class BruteForceStructure:
+    """All slots in one packed list."""
+
+    def __init__(self, table: ObjectTable) -> None:
+        self.table = table
+        self._list = PackedList(table)
+
+    def holds(self, boxes: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Tell that every box is held well."""
+        return np.ones(len(boxes), np.bool_)
+
+    def apply(self, changes: Changes) -> None:
+        """Bring the list up to date."""
+        self._list.change(changes.removed, changes.moved, changes.added)
+
+    def pairs(self, rule: int, *, limit: int, workers: int = 1) -> NDArray[np.int32]:
+        """Test every box against every later one."""
+        return self._list.pairs(rule, limit=limit, workers=workers)
+
+    def touching(
+        self, slots: NDArray[np.int32], rule: int, *, limit: int, workers: int = 1
+    ) -> NDArray[np.int32]:
+        """Scan the list for each slot."""
+        ask = ask_neighbours(self.table, slots, rule)
+        return self._list.regions(ask, limit=limit, workers=workers, guess=8 * len(slots))
+
+    def query(self, region: Region, *, limit: int, workers: int = 1) -> NDArray[np.int32]:
+        """Scan the list for each row."""
+        ask = ask_region(self.table, region)
+        return self._list.regions(ask, limit=limit, workers=workers, guess=8 * len(region.cull))
+
+    def count(self, region: Region, *, workers: int = 1) -> NDArray[np.int64]:
+        """Scan the list for each row."""
+        counts = np.zeros(len(region.cull), np.int64)
+        self._list.count(ask_region(self.table, region), counts, workers=workers)
+        return counts
+
+    def rebuild(self) -> None:
+        """List the slots afresh, in ascending order."""
+        self._list.clear()
+        self._list.change(added=self.table.live_slots())
+
+    def validate(self) -> None:
+        """Check that the list holds each slot of the table once."""
+        self._list.validate(self.table.live_slots())
+
+    def stats(self) -> StructureStats:
+        """Return what the list holds: one bucket."""
+        n = len(self._list)
+        return StructureStats(entries=n, buckets=min(n, 1), max_bucket=n)
+
+    def count_pairs(self, rule: int) -> PairCounts:
+        """Count by scanning once more."""
+        n = len(self._list)
+        met = n * (n - 1) // 2
+        passed, masked, resting = self._list.tally_pairs(rule).tolist()
+        return PairCounts(met, met, passed, masked, resting)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes."""
+        return self._list.nbytes
+
+
+class BruteForce(BoxIndex):
+    """Test every box: the structure for up to a few hundred objects, and the one to beat.
+
+    Parameters
+    ----------
+    ndim : {2, 3}
+        Number of dimensions.
+
+    Notes
+    -----
+    Cost: an update O(1), a query O(n), pairs O(n²), all eight boxes at a time. Memory about
+    100 bytes an object in 2D.
+
+    Examples
+    --------
+    >>> import spatialindex as si
+    >>> index = si.BruteForce(ndim=2)
+    >>> index.insert([[0, 0, 1, 1], [1, 1, 2, 2]])
+    array([0, 1])
+    >>> index.query([1.5, 1.5, 3, 3])
+    array([1])
+    """
+
+    parameters: ClassVar[tuple[Parameter, ...]] = ()
+
+    def __init__(self, ndim: int = 2) -> None:
+        super().__init__(ndim, BruteForceStructure)

@@ -1,0 +1,183 @@
+"""A list of boxes in consecutive blocks: all of brute force, and the wide list of grids."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from spatialindex.constants import SLOT_DTYPE
+from spatialindex.errors import InvariantError
+from spatialindex.execution import collect_rows, run_all
+from spatialindex.execution import chunks as cut
+from spatialindex.indexes.asking import axes
+from spatialindex.kernels.blocks import change_list, scan_pairs, scan_regions
+from spatialindex.kernels.simd import LANES
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from spatialindex.kernels.decide import Ask
+    from spatialindex.objects import ObjectTable
+
+__all__ = ["PackedList"]
+
+_NONE = np.empty(0, SLOT_DTYPE)
+_NO_ROWS = np.empty((0, 2), SLOT_DTYPE)
+_NO_LIMIT = 2**62
+
+
+class PackedList:
+    """Slots with their boxes in blocks of eight, scanned from end to end.
+
+    Parameters
+    ----------
+    table : ObjectTable
+        Whose slots are listed.
+    """
+
+    def __init__(self, table: ObjectTable) -> None:
+        self.table = table
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all slots."""
+        self._n = 0
+        self._bounds = np.empty((0, 2 * self.table.ndim, LANES), np.float32)
+        self._slots = np.empty((0, LANES), SLOT_DTYPE)
+        self._positions = np.empty(0, SLOT_DTYPE)
+
+    def __len__(self) -> int:
+        return self._n
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes."""
+        return self._bounds.nbytes + self._slots.nbytes + self._positions.nbytes
+
+    @property
+    def slots(self) -> NDArray[np.int32]:
+        """The slots in the list, in its order."""
+        return self._slots.reshape(-1)[: self._n]
+
+    def change(
+        self,
+        removed: NDArray[np.int32] = _NONE,
+        moved: NDArray[np.int32] = _NONE,
+        added: NDArray[np.int32] = _NONE,
+    ) -> None:
+        """Take slots out, note that boxes have moved, and add slots."""
+        n = self._n - len(removed) + len(added)
+        self._reserve(max(n, self._n), int(added.max()) + 1 if len(added) else 0)
+        self._n = change_list(
+            self._bounds,
+            self._slots,
+            self._positions,
+            self._n,
+            removed,
+            moved,
+            added,
+            self.table.cover,
+            axes(self.table),
+        )
+        if len(self._slots) > 64 and 4 * self._n < len(self._slots) * LANES:
+            self._resize((2 * self._n + LANES - 1) // LANES)
+
+    def _reserve(self, n: int, slots: int) -> None:
+        """Make room for `n` boxes of slots below `slots`."""
+        blocks = (n + LANES - 1) // LANES
+        if blocks > len(self._slots):
+            self._resize(max(blocks, len(self._slots) * 3 // 2))
+        if slots > len(self._positions):
+            positions = np.empty(max(slots, len(self._positions) * 3 // 2), SLOT_DTYPE)
+            positions[: len(self._positions)] = self._positions
+            self._positions = positions
+
+    def _resize(self, blocks: int) -> None:
+        """Change the number of blocks; all listed boxes stay."""
+        kept = min(blocks, len(self._slots))
+        bounds = np.full((blocks, *self._bounds.shape[1:]), np.nan, np.float32)
+        bounds[:kept] = self._bounds[:kept]
+        slots = np.full((blocks, LANES), -1, SLOT_DTYPE)
+        slots[:kept] = self._slots[:kept]
+        self._bounds, self._slots = bounds, slots
+
+    def pairs(self, rule: int, *, limit: int, workers: int) -> NDArray[np.int32]:
+        """Return the pairs among the listed slots, ``(m, 2)``."""
+        table, dim = self.table, axes(self.table)
+
+        def fill(start: int, stop: int, out: NDArray[np.int32]) -> int:
+            tally = np.zeros(3, np.int64)
+            return int(
+                scan_pairs(
+                    *(self._bounds, self._slots, self._n, table.cover, table.state, rule),
+                    *(start, stop, tally, out, limit, dim),
+                )
+            )
+
+        blocks = (self._n + LANES - 1) // LANES
+        return collect_rows(fill, blocks, limit=limit, workers=workers, guess=4 * self._n)
+
+    def tally_pairs(self, rule: int) -> NDArray[np.int64]:
+        """Count the overlapping pairs among the listed slots by verdict, ``(3,)``."""
+        tally = np.zeros(3, np.int64)
+        table = self.table
+        scan_pairs(
+            *(self._bounds, self._slots, self._n, table.cover, table.state, rule),
+            *(0, (self._n + LANES - 1) // LANES, tally, _NO_ROWS, _NO_LIMIT, axes(table)),
+        )
+        return tally
+
+    def regions(self, ask: Ask, *, limit: int, workers: int, guess: int) -> NDArray[np.int32]:
+        """Return ``(m, 2)`` rows (row of the batch, slot)."""
+        counts = np.zeros(len(ask.cull), np.int64)
+
+        def fill(start: int, stop: int, out: NDArray[np.int32]) -> int:
+            return self._scan(ask, start, stop, counts, out, limit)
+
+        return collect_rows(fill, len(ask.cull), limit=limit, workers=workers, guess=guess)
+
+    def count(self, ask: Ask, counts: NDArray[np.int64], *, workers: int) -> None:
+        """Add how many slots each row accepts to `counts`, ``(q,)``."""
+        run_all(
+            [
+                lambda a=a, b=b: self._scan(ask, a, b, counts, _NO_ROWS, _NO_LIMIT)  # type: ignore[misc]
+                for a, b in cut(len(counts), workers)
+            ],
+            workers,
+        )
+
+    def _scan(
+        self,
+        ask: Ask,
+        start: int,
+        stop: int,
+        counts: NDArray[np.int64],
+        out: NDArray[np.int32],
+        limit: int,
+    ) -> int:
+        dim = axes(self.table)
+        return int(
+            scan_regions(
+                self._bounds, self._slots, self._n, ask, start, stop, counts, out, limit, dim
+            )
+        )
+
+    def validate(self, slots: NDArray[np.int32]) -> None:
+        """Check that exactly these slots are listed, each once, under bounds that hold its box."""
+        if not np.array_equal(np.sort(self.slots), np.sort(slots)):
+            raise InvariantError(
+                f"the list holds {self._n} slots, not the {len(slots)} it should: "
+                f"{np.setxor1d(self.slots, slots)[:5]} differ"
+            )
+        if (self._slots.reshape(-1)[self._n :] != -1).any():
+            raise InvariantError("a lane behind the end of the list is not empty")
+        if not np.array_equal(self._positions[self.slots], np.arange(self._n)):
+            raise InvariantError("a slot is not where its position says")
+        ndim = self.table.ndim
+        bounds = self._bounds.transpose(0, 2, 1).reshape(-1, 2 * ndim)[: self._n].astype(np.float64)
+        boxes = self.table.cover[self.slots]
+        bad = (bounds[:, :ndim] > boxes[:, :ndim]) | (bounds[:, ndim:] < boxes[:, ndim:])
+        if bad.any():
+            slot = self.slots[np.flatnonzero(bad.any(axis=1))[0]]
+            raise InvariantError(f"the bounds of slot {slot} do not hold its box")

@@ -1,0 +1,218 @@
+"""Blocks of eight boxes: writing lanes, scanning, and turning masks into answers.
+
+``bounds[block, row, lane]`` float32 holds lower x, y[, z], upper x, y[, z] rounded outward and
+``slots[block, lane]`` int32 whose box it is, -1 in an empty lane. Lanes are filled from 0 up.
+
+A list of `n` boxes in consecutive blocks, the whole of brute force and the wide list of a grid, is
+scanned without a branch a box. Ten boxes take two blocks, the second with six empty lanes::
+
+    slots  [[4 0 7 1 2 9 3 5] [6 8 -1 -1 -1 -1 -1 -1]]
+"""
+
+import numpy as np
+
+from spatialindex.kernels.decide import INTERSECTS, PASSES, accepts, meet, pair_verdict, passes
+from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.simd import (
+    LANES,
+    down32,
+    grown32,
+    inside8,
+    lowest_bit,
+    overlap8,
+    shrunk32,
+    up32,
+)
+
+__all__ = [
+    "aim_at_lane",
+    "aim_at_region",
+    "change_list",
+    "clear_lane",
+    "copy_lane",
+    "hits_of_block",
+    "pairs_of_block",
+    "scan_pairs",
+    "scan_regions",
+    "write_lane",
+]
+
+_FULL = np.uint32(255)
+
+
+@kernel
+def write_lane(bounds, slots, block, lane, boxes, slot, dim):
+    """Put the float64 box of a slot into a lane, rounded outward."""
+    ndim = len(dim)
+    for d in range(ndim):
+        bounds[block, d, lane] = down32(boxes[slot, d])
+        bounds[block, ndim + d, lane] = up32(boxes[slot, ndim + d])
+    slots[block, lane] = slot
+
+
+@kernel
+def clear_lane(bounds, slots, block, lane, dim):
+    """Empty a lane."""
+    for d in range(2 * len(dim)):
+        bounds[block, d, lane] = np.float32(np.nan)
+    slots[block, lane] = -1
+
+
+@kernel
+def copy_lane(bounds, slots, block, lane, from_block, from_lane, dim):
+    """Copy one lane over another."""
+    for d in range(2 * len(dim)):
+        bounds[block, d, lane] = bounds[from_block, d, from_lane]
+    slots[block, lane] = slots[from_block, from_lane]
+
+
+@kernel
+def aim_at_region(q, q_in, cull, row, dim):
+    """Set the float32 query `q` to a region's box rounded outward, and `q_in` rounded inward."""
+    ndim = len(dim)
+    for d in range(ndim):
+        q[d] = down32(cull[row, d])
+        q[ndim + d] = up32(cull[row, ndim + d])
+        q_in[d] = up32(cull[row, d])
+        q_in[ndim + d] = down32(cull[row, ndim + d])
+
+
+@kernel
+def aim_at_lane(q, q_in, bounds, block, lane, dim):
+    """Set `q` to a lane's box, and `q_in` so much smaller that it lies inside the exact box."""
+    ndim = len(dim)
+    for d in range(ndim):
+        q[d] = bounds[block, d, lane]
+        q[ndim + d] = bounds[block, ndim + d, lane]
+        q_in[d] = grown32(q[d])
+        q_in[ndim + d] = shrunk32(q[ndim + d])
+
+
+@kernel
+def hits_of_block(mask, bounds, slots, block, q_in, ask, row, dim, out, k):
+    """Decide the lanes in `mask` for a region's row; writes (row, slot) from `k` on.
+
+    Returns the count of answers so far, which goes on beyond the end of `out`.
+    """
+    sure = np.uint32(0)
+    if ask.kind == INTERSECTS:
+        sure = inside8(bounds, block, q_in, dim)
+    asker = ask.askers[row] if ask.askers.shape[0] else -1
+    while mask != 0:
+        lane = lowest_bit(mask)
+        mask &= mask - np.uint32(1)
+        slot = slots[block, lane]
+        if slot == asker:
+            continue
+        if not (sure >> np.uint32(lane)) & np.uint32(1):
+            if not accepts(ask.kind, ask.exact, row, ask.boxes, slot, dim):
+                continue
+        if passes(ask.state, asker, slot, ask.rule, ask.layers):
+            if k < out.shape[0]:
+                out[k, 0] = row
+                out[k, 1] = slot
+            k += 1
+    return k
+
+
+@kernel
+def pairs_of_block(mask, bounds, slots, block, q_in, a, cover, state, rule, dim, tally, out, k):
+    """Decide the pairs of slot `a` with the lanes in `mask`; writes them from `k` on.
+
+    `tally` counts verdicts. Returns the count so far, which goes on beyond the end of `out`.
+    """
+    sure = inside8(bounds, block, q_in, dim)
+    while mask != 0:
+        lane = lowest_bit(mask)
+        mask &= mask - np.uint32(1)
+        b = slots[block, lane]
+        if not (sure >> np.uint32(lane)) & np.uint32(1):
+            if not meet(cover, a, cover, b, dim):
+                continue
+        verdict = PASSES
+        if rule != 0:
+            verdict = pair_verdict(state, a, b, rule)
+        tally[verdict] += 1
+        if verdict == PASSES:
+            if k < out.shape[0]:
+                out[k, 0] = a
+                out[k, 1] = b
+            k += 1
+    return k
+
+
+@kernel
+def scan_regions(bounds, slots, n, ask, start, stop, counts, out, limit, dim):
+    """Answer rows `start` to `stop` of a batch of regions by scanning a list of `n` boxes.
+
+    Adds the answers of each row to ``counts[row]``. Returns the whole count, or any number beyond
+    `limit` as soon as there are more.
+    """
+    q = np.empty(2 * len(dim), np.float32)
+    q_in = np.empty(2 * len(dim), np.float32)
+    blocks = (n + LANES - 1) // LANES
+    k = 0
+    for row in range(start, stop):
+        before = k
+        aim_at_region(q, q_in, ask.cull, row, dim)
+        for block in range(blocks):
+            mask = overlap8(bounds, block, q, dim)
+            if mask != 0:
+                k = hits_of_block(mask, bounds, slots, block, q_in, ask, row, dim, out, k)
+        counts[row] += k - before
+        if k > limit:
+            return k
+    return k
+
+
+@kernel
+def scan_pairs(bounds, slots, n, cover, state, rule, start, stop, tally, out, limit, dim):
+    """Find the pairs of a list of `n` boxes whose first member is in blocks `start` to `stop`.
+
+    Returns the count, or any number beyond `limit` as soon as there are more.
+    """
+    q = np.empty(2 * len(dim), np.float32)
+    q_in = np.empty(2 * len(dim), np.float32)
+    blocks = (n + LANES - 1) // LANES
+    k = 0
+    for first in range(start, stop):
+        for lane in range(LANES):
+            a = slots[first, lane]
+            if a < 0:
+                break
+            aim_at_lane(q, q_in, bounds, first, lane, dim)
+            others = (_FULL << np.uint32(lane + 1)) & _FULL
+            for block in range(first, blocks):
+                mask = overlap8(bounds, block, q, dim) & others
+                others = _FULL
+                if mask != 0:
+                    k = pairs_of_block(
+                        mask, bounds, slots, block, q_in, a, cover, state, rule, dim, tally, out, k
+                    )
+            if k > limit:
+                return k
+    return k
+
+
+@kernel
+def change_list(bounds, slots, positions, n, removed, moved, added, boxes, dim):
+    """Bring a list of `n` boxes up to date and return its new length.
+
+    ``positions[slot]`` is where a slot is: lane + 8 * block. The last box fills the gap that a
+    removed one leaves. The caller has made room for all that is added.
+    """
+    for i in range(removed.shape[0]):
+        at = positions[removed[i]]
+        n -= 1
+        if at != n:
+            copy_lane(bounds, slots, at // LANES, at % LANES, n // LANES, n % LANES, dim)
+            positions[slots[n // LANES, n % LANES]] = at
+        clear_lane(bounds, slots, n // LANES, n % LANES, dim)
+    for i in range(moved.shape[0]):
+        at = positions[moved[i]]
+        write_lane(bounds, slots, at // LANES, at % LANES, boxes, moved[i], dim)
+    for i in range(added.shape[0]):
+        write_lane(bounds, slots, n // LANES, n % LANES, boxes, added[i], dim)
+        positions[added[i]] = n
+        n += 1
+    return n

@@ -1,0 +1,74 @@
+"""A hash map from int64 ids to int32 slots: open addressing, linear probing, no tombstones.
+
+``keys[i]`` is an id or -1, ``slots[i]`` its slot. Removal shifts later entries back into the gap, so
+that a map under churn stays as short to search as a fresh one::
+
+    home:  3  3  4         remove the first        3  4
+    keys: [a][b][c][-1]    ------------------->   [b][c][-1][-1]
+
+The caller keeps the length a power of two and more than the number of entries.
+Source: Knuth, The Art of Computer Programming 3, section 6.4, algorithm R.
+"""
+
+import numpy as np
+
+from spatialindex.kernels.jit import kernel
+
+__all__ = ["add_ids", "find_ids", "remove_ids"]
+
+
+@kernel
+def _home(id_, last):
+    """Return where the search for an id starts in a map of ``last + 1`` places."""
+    mixed = np.uint64(id_) * np.uint64(0x9E3779B97F4A7C15)
+    return np.int64((mixed >> np.uint64(32)) & np.uint64(last))
+
+
+@kernel
+def find_ids(keys, slots, ids, out):
+    """Write the slot of each id to int32 `out`, -1 for ids that are not there."""
+    last = keys.shape[0] - 1
+    for i in range(ids.shape[0]):
+        at = _home(ids[i], last)
+        while keys[at] != ids[i] and keys[at] != -1:
+            at = (at + 1) & last
+        out[i] = slots[at] if keys[at] == ids[i] else -1
+
+
+@kernel
+def add_ids(keys, slots, ids, new):
+    """Add ids with their slots `new`; stops at the first that is there and returns its row, or -1.
+
+    Rows before the returned one have been added.
+    """
+    last = keys.shape[0] - 1
+    for i in range(ids.shape[0]):
+        at = _home(ids[i], last)
+        while keys[at] != -1:
+            if keys[at] == ids[i]:
+                return i
+            at = (at + 1) & last
+        keys[at] = ids[i]
+        slots[at] = new[i]
+    return -1
+
+
+@kernel
+def remove_ids(keys, slots, ids):
+    """Remove ids that are all there."""
+    last = keys.shape[0] - 1
+    for i in range(ids.shape[0]):
+        gap = _home(ids[i], last)
+        while keys[gap] != ids[i]:
+            gap = (gap + 1) & last
+        at = gap
+        while True:
+            at = (at + 1) & last
+            if keys[at] == -1:
+                break
+            # an entry may move back to the gap unless its home lies between the two
+            if ((at - _home(keys[at], last)) & last) >= ((at - gap) & last):
+                keys[gap] = keys[at]
+                slots[gap] = slots[at]
+                gap = at
+        keys[gap] = -1

@@ -1,0 +1,93 @@
+"""The compiler's options, in one place: `kernel` is the decorator of every compiled function.
+
+Machine code is cached on disk, so that a kernel compiles once a machine. Numba's own cache notices a
+change in a function's file but not in a function that it calls from another file, and would go on
+with stale machine code. The cache therefore lives in a folder named by a hash of all sources that
+can hold a kernel: ``<cache>/spatialindex/kernels-3f2a…``. Where no folder can be written, kernels
+compile anew in each process.
+
+``NUMBA_CACHE_DIR`` moves the folder, ``NUMBA_BOUNDSCHECK=1`` and ``NUMBA_DISABLE_JIT=1`` work as in
+any numba program: bounds-checked code is cached apart, and `PLAIN` then selects plain Python for
+what `spatialindex.kernels.simd` writes as vector instructions.
+"""
+
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import numba
+from numba import config
+
+__all__ = ["PLAIN", "cache_directory", "kernel"]
+
+PLAIN = bool(config.DISABLE_JIT or config.BOUNDSCHECK)
+"""True when vector instructions are replaced by plain loops, whose bounds are checked."""
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+_KEPT_CACHES = 4  # older versions' folders beyond these are removed when a new one is made
+
+
+def _sources_key() -> str:
+    """Hash every source that can hold a kernel, and what else changes the machine code."""
+    digest = hashlib.blake2b(digest_size=10)
+    files = [_PACKAGE / "constants.py"]
+    for folder in ("kernels", "indexes"):
+        files += sorted((_PACKAGE / folder).rglob("*.py"))
+    for file in files:
+        digest.update(file.name.encode())
+        digest.update(file.read_bytes())
+    digest.update(f"{numba.__version__} {sys.version_info[:3]} {config.BOUNDSCHECK}".encode())
+    return digest.hexdigest()
+
+
+def _base_directory() -> Path:
+    """Return the user's cache folder, as the platform has it."""
+    if config.CACHE_DIR:
+        return Path(config.CACHE_DIR)
+    if sys.platform == "win32":
+        root = os.environ.get("LOCALAPPDATA", "~/AppData/Local")
+    elif sys.platform == "darwin":
+        root = "~/Library/Caches"
+    else:
+        root = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(root).expanduser() / "spatialindex"
+
+
+def _prune(base: Path) -> None:
+    """Remove the folders of older versions, all but the newest few."""
+    caches = sorted(base.glob("kernels-*"), key=lambda path: path.stat().st_mtime, reverse=True)
+    for old in caches[_KEPT_CACHES:]:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def cache_directory() -> Path | None:
+    """Return the folder for machine code, made when needed; None when none can be written."""
+    try:
+        base = _base_directory()
+        path = base / f"kernels-{_sources_key()}"
+        path.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path):
+            pass
+        os.utime(path)
+        _prune(base)
+    except (OSError, RuntimeError):  # RuntimeError: no home folder to expand
+        return None
+    return path
+
+
+_CACHE = None if config.DISABLE_JIT else cache_directory()
+
+
+def kernel(function):
+    """Compile a function over plain arrays when it is first called; it runs without the lock."""
+    before = config.CACHE_DIR
+    if _CACHE is None:
+        return numba.njit(function, nogil=True)
+    config.CACHE_DIR = str(_CACHE)
+    try:
+        return numba.njit(function, nogil=True, cache=True)
+    finally:
+        config.CACHE_DIR = before

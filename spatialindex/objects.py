@@ -1,0 +1,553 @@
+"""The object table: which ids exist, in which slot, with which exact box and state.
+
+Ids are the caller's int64 numbers; a *slot* is an int32 row of the table's arrays, which is what
+structures keep. As long as ids are dense, a slot simply *is* its id and nothing is looked up. The
+first id that would leave most of the table empty turns on a hash map::
+
+    insert ids 0, 1, 2      slots 0, 1, 2    no map
+    insert id 10**12        slot 3           map {0: 0, 1: 1, 2: 2, 10**12: 3}
+    remove id 1             slot 1 is free   map {0: 0, 2: 2, 10**12: 3}
+
+Changes are noted a slot and coalesced until `take_changes` hands them out: a slot that is removed
+and used again arrives as removed *and* added, one added and removed in between does not arrive.
+
+All methods check everything before they change anything: a call that raises has changed nothing.
+The table does not know any structure, and nothing of it shrinks but by `clear`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from spatialindex.constants import (
+    ALL,
+    AMONG,
+    DEFAULT_LAYER,
+    ID_DTYPE,
+    SENSORS,
+    SLOT_DTYPE,
+    STATE_DTYPE,
+)
+from spatialindex.errors import (
+    DuplicateIdError,
+    InvalidArgumentError,
+    InvariantError,
+    UnknownIdError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["Changes", "Labels", "ObjectTable", "as_flags", "as_ids", "as_layers"]
+
+_ADDED, _REMOVED, _MOVED, _RESTATED, _TOUCHED = 1, 2, 4, 8, 128  # bits of a pending slot
+_SPARE_SLOTS = 1024  # slots an identity table may leave empty whatever its size
+_LARGEST_ID = np.iinfo(np.int64).max
+_LARGEST_LABEL = 2**32 - 1
+_NO_LABELS = np.empty(0, ID_DTYPE)
+
+
+class Changes(NamedTuple):
+    """Slots that changed since the last time, coalesced: ascending int32 arrays.
+
+    A slot whose object was removed and that holds another one by now is in `removed` *and* in
+    `added`. A slot added and removed in between is in neither. Removals go first.
+    """
+
+    added: NDArray[np.int32]
+    removed: NDArray[np.int32]
+    moved: NDArray[np.int32]
+    restated: NDArray[np.int32]
+    """Slots whose layer, mask or flags changed; structures that keep no copy of them ignore it."""
+
+
+class Labels(NamedTuple):
+    """Numbers below ``2**32`` that sort things as their ids do, and the way back to ids."""
+
+    of: NDArray[np.int64]
+    """The label of each slot or row; empty when a slot or row is its own label."""
+    names: NDArray[np.int64]
+    """The id of each label; empty when a label is the id."""
+    bits: int
+    """Every label is below ``2**bits``."""
+
+
+def as_ids(ids: ArrayLike, *, name: str = "ids") -> NDArray[np.int64]:
+    """Check ids: one int gives shape ``()``, a sequence ``(n,)``, int64, none negative."""
+    array = np.asarray(ids)
+    if array.size == 0 and array.ndim == 1:
+        return np.empty(0, ID_DTYPE)
+    if array.dtype.kind not in "iu":
+        raise InvalidArgumentError(
+            f"{name} of type {array.dtype}: ids are integers from 0 to 2**63 - 1"
+        )
+    if array.ndim > 1:
+        raise InvalidArgumentError(f"{name} has shape {array.shape}; pass one id or a flat array")
+    if array.dtype.kind == "u":
+        bad = array > _LARGEST_ID
+    else:
+        bad = array < 0
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        value = int(array.reshape(-1)[row])
+        where = f"{name}[{row}]" if array.ndim else name
+        raise InvalidArgumentError(f"{where} is {value}: ids are integers from 0 to 2**63 - 1")
+    return np.ascontiguousarray(array, dtype=ID_DTYPE).reshape(array.shape)
+
+
+def as_layers(value: ArrayLike, n: int, *, name: str) -> NDArray[np.uint64]:
+    """Check bits of layers: shape ``()`` or ``(n,)``, uint64."""
+    array = np.asarray(value)
+    if array.size == 0 and array.shape == (n,):
+        return np.empty(0, np.uint64)
+    if array.dtype.kind not in "iu":
+        raise InvalidArgumentError(
+            f"{name} of type {array.dtype}: bits of layers are integers from 0 to 2**64 - 1"
+        )
+    if array.dtype.kind == "i" and (array < 0).any():
+        row = int(np.flatnonzero(array < 0)[0])
+        where = f"{name}[{row}]" if array.ndim else name
+        raise InvalidArgumentError(
+            f"{where} is {int(array.reshape(-1)[row])}: bits of layers are not negative; "
+            "for all bits use spatialindex.ALL"
+        )
+    _check_length(array, n, name)
+    return array.astype(np.uint64)
+
+
+def as_flags(value: ArrayLike, n: int, *, name: str) -> NDArray[np.bool_]:
+    """Check flags: shape ``()`` or ``(n,)``, booleans, or integers 0 and 1."""
+    array = np.asarray(value)
+    if array.size == 0 and array.shape == (n,):
+        return np.empty(0, np.bool_)
+    if array.dtype.kind in "iu":
+        bad = (array != 0) & (array != 1)
+        if bad.any():
+            row = int(np.flatnonzero(bad)[0])
+            where = f"{name}[{row}]" if array.ndim else name
+            raise InvalidArgumentError(
+                f"{where} is {int(array.reshape(-1)[row])}: pass True or False"
+            )
+    elif array.dtype.kind != "b":
+        raise InvalidArgumentError(f"{name} of type {array.dtype}: pass True or False")
+    _check_length(array, n, name)
+    return array.astype(np.bool_)
+
+
+def _check_length(array: NDArray[Any], n: int, name: str) -> None:
+    if array.ndim and array.shape != (n,):
+        raise InvalidArgumentError(
+            f"{name} has shape {array.shape}; pass one value or one for each of the {n} objects"
+        )
+
+
+_DOORS = {
+    "layer": as_layers,
+    "mask": as_layers,
+    "static": as_flags,
+    "asleep": as_flags,
+    "sensor": as_flags,
+}
+
+
+class ObjectTable:
+    """Ids, exact boxes and states of the objects of one index.
+
+    Parameters
+    ----------
+    ndim : {2, 3}
+        Number of dimensions.
+
+    Attributes
+    ----------
+    boxes : float64 array of shape (capacity, 2*ndim)
+        Exact boxes by slot; what decides questions. Reallocated when the table grows.
+    state : structured array of shape (capacity,)
+        Layer, mask and flags by slot, of `constants.STATE_DTYPE`.
+    slot_ids : int64 array of shape (capacity,)
+        The id in each slot, -1 in a free one.
+    high : int
+        All slots in use are below.
+    """
+
+    def __init__(self, ndim: int) -> None:
+        self.ndim = ndim
+        self.next_id = 0
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all objects; the highest id given out stays."""
+        self.boxes = np.empty((0, 2 * self.ndim))
+        self.state = np.empty(0, STATE_DTYPE)
+        self.slot_ids = np.empty(0, ID_DTYPE)
+        self.high = 0
+        self._count = 0
+        self._pending = np.empty(0, np.uint8)
+        self._touched: list[NDArray[np.int32]] = []
+        # the hash map, used once ids are not dense any more
+        self._is_mapped = False
+        self._map_ids = np.empty(0, ID_DTYPE)
+        self._map_slots = np.empty(0, SLOT_DTYPE)
+        self._free = np.empty(0, SLOT_DTYPE)  # a stack of free slots and its height
+        self._n_free = 0
+        # what the pair filter can leave out; never taken back but by clear, which costs nothing
+        self._has_layers = self._has_layerless = False
+        self._has_static = self._has_asleep = self._has_sensors = False
+        self._order: NDArray[np.int32] | None = None
+        self._labels: Labels | None = None
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __contains__(self, id_: object) -> bool:
+        if isinstance(id_, bool) or not isinstance(id_, int | np.integer):
+            return False
+        if not 0 <= id_ <= _LARGEST_ID:
+            return False
+        return bool(self._find(np.array([id_], ID_DTYPE))[0] >= 0)
+
+    @property
+    def cover(self) -> NDArray[np.float64]:
+        """Boxes by slot that structures cover and that decide pairs, ``(capacity, 2*ndim)``."""
+        return self.boxes
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes."""
+        arrays = [self.boxes, self.state, self.slot_ids, self._pending, self._map_ids]
+        arrays += [self._map_slots, self._free]
+        if self._order is not None:
+            arrays.append(self._order)
+        if self._labels is not None:
+            arrays += [self._labels.of_slot, self._labels.names]
+        return sum(array.nbytes for array in arrays)
+
+    # -- looking up ---------------------------------------------------------------------------
+
+    def live_slots(self) -> NDArray[np.int32]:
+        """Slots in use, ascending, int32 ``(n,)``."""
+        if self._count == self.high:
+            return np.arange(self.high, dtype=SLOT_DTYPE)
+        return np.flatnonzero(self.slot_ids[: self.high] >= 0).astype(SLOT_DTYPE)
+
+    def ordered_slots(self) -> NDArray[np.int32]:
+        """Slots by ascending id, int32 ``(n,)``; sorted once until the ids change."""
+        if self._order is None:
+            slots = self.live_slots()
+            if self._is_mapped:
+                slots = slots[np.argsort(self.slot_ids[slots], kind="stable")]
+            self._order = slots
+        return self._order
+
+    def slots_of(self, ids: NDArray[np.int64], *, once: bool) -> NDArray[np.int32]:
+        """Return the slots of ids of shape ``(n,)``.
+
+        Raises `UnknownIdError` for an id that is not there and, with `once`, `DuplicateIdError` for
+        an id that is in the batch twice.
+        """
+        slots = self._find(ids)
+        if slots.size and slots.min() < 0:
+            row = int(np.flatnonzero(slots < 0)[0])
+            where = f"ids[{row}]" if len(ids) > 1 else "id"
+            raise UnknownIdError(
+                f"{where} is {int(ids[row])}, which is not in the index of {len(self)} objects; "
+                "insert it first"
+            )
+        if once:
+            _refuse_repeats(ids)
+        return slots
+
+    def _find(self, ids: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Return the slot of each id, -1 where there is none."""
+        if self._is_mapped:
+            from spatialindex.kernels.idmap import find_ids
+
+            slots = np.empty(len(ids), SLOT_DTYPE)
+            find_ids(self._map_ids, self._map_slots, ids, slots)
+            return slots
+        if not self.high:
+            return np.full(len(ids), -1, SLOT_DTYPE)
+        inside = ids < self.high
+        if inside.all():
+            there = self.slot_ids[ids] >= 0
+            if there.all():
+                return ids.astype(SLOT_DTYPE)
+            return np.where(there, ids, -1).astype(SLOT_DTYPE)
+        kept = np.where(inside, ids, 0)
+        return np.where(inside & (self.slot_ids[kept] >= 0), kept, -1).astype(SLOT_DTYPE)
+
+    def labels(self) -> Labels:
+        """Return numbers that sort as ids do and fit 32 bits."""
+        if not self._is_mapped:
+            return Labels(_NO_LABELS, _NO_LABELS, max(self.high - 1, 0).bit_length())
+        if self.next_id <= _LARGEST_LABEL:
+            return Labels(self.slot_ids, _NO_LABELS, self.next_id.bit_length())
+        if self._labels is None:
+            slots = self.ordered_slots()
+            of_slot = np.zeros(len(self.slot_ids), ID_DTYPE)
+            of_slot[slots] = np.arange(len(slots))
+            self._labels = Labels(of_slot, self.slot_ids[slots], len(slots).bit_length())
+        return self._labels
+
+    def pair_rule(self, among: str, sensors: str) -> int:
+        """Return the rule of `kernels.decide` for these options, 0 when nothing can be left out."""
+        rule = 1 if self._has_layers or self._has_layerless else 0
+        if self._has_static or (among == "active" and self._has_asleep):
+            rule |= AMONG.index(among) << 1
+        if self._has_sensors or sensors == "only":
+            rule |= SENSORS.index(sensors) << 3
+        return rule
+
+    def sees_all(self, layers: int) -> bool:
+        """Tell if a question with these layers can skip looking at the objects' layers."""
+        if self._has_layerless:
+            return False
+        return layers == ALL or (not self._has_layers and bool(layers & DEFAULT_LAYER))
+
+    # -- changing -----------------------------------------------------------------------------
+
+    def insert(
+        self, boxes: NDArray[np.float64], ids: NDArray[np.int64] | None, state: Mapping[str, Any]
+    ) -> NDArray[np.int64]:
+        """Add objects with checked boxes ``(n, 2*ndim)`` and return their ids.
+
+        `ids` None gives out the next ones. `state` holds every field of `constants.STATE_DTYPE`.
+        """
+        n = len(boxes)
+        values = {key: _DOORS[key](value, n, name=key) for key, value in state.items()}
+        if ids is None:
+            if n and self.next_id + n - 1 > _LARGEST_ID:
+                raise InvalidArgumentError(
+                    "no id is left to give out above the highest used; pass ids of your own"
+                )
+            ids = np.arange(self.next_id, self.next_id + n, dtype=ID_DTYPE)
+        elif len(ids) != n:
+            raise InvalidArgumentError(f"{len(ids)} ids for {n} boxes; pass one id a box")
+        else:
+            _refuse_repeats(ids)
+            there = self._find(ids) >= 0
+            if there.any():
+                row = int(np.flatnonzero(there)[0])
+                where = f"ids[{row}]" if n > 1 else "id"
+                raise DuplicateIdError(
+                    f"{where} is {int(ids[row])}, which is in the index already; "
+                    "update it or choose another id"
+                )
+        if not n:
+            return ids
+        slots = self._allot(ids)
+        rows = _as_rows(slots)
+        self.boxes[rows] = boxes
+        self.slot_ids[rows] = ids
+        for key, value in values.items():
+            self.state[key][rows] = value
+        self._note_state(values)
+        self._count += n
+        self.next_id = max(self.next_id, int(ids.max()) + 1)
+        self._order = self._labels = None
+        self._mark(slots, rows, _ADDED)
+        return ids
+
+    def update(self, slots: NDArray[np.int32], boxes: NDArray[np.float64]) -> None:
+        """Give slots, each once, new checked boxes."""
+        rows = _as_rows(slots)
+        self.boxes[rows] = boxes
+        self._mark(slots, rows, _MOVED)
+
+    def remove(self, slots: NDArray[np.int32]) -> None:
+        """Free slots, each once."""
+        if not len(slots):
+            return
+        if self._is_mapped:
+            from spatialindex.kernels.idmap import remove_ids
+
+            remove_ids(self._map_ids, self._map_slots, self.slot_ids[slots])
+            self._free[self._n_free : self._n_free + len(slots)] = slots
+            self._n_free += len(slots)
+        rows = _as_rows(slots)
+        self.slot_ids[rows] = -1
+        self._count -= len(slots)
+        self._order = self._labels = None
+        fresh = slots[self._pending[slots] == 0]
+        if len(fresh):
+            self._touched.append(fresh)
+        before = self._pending[slots]
+        was_new = (before & _ADDED) != 0
+        self._pending[slots] = np.where(was_new, before & _REMOVED, _REMOVED) | _TOUCHED
+
+    def set_state(self, slots: NDArray[np.int32], state: Mapping[str, Any]) -> None:
+        """Change fields of the state of slots, each once; None leaves a field alone."""
+        values = {
+            key: _DOORS[key](value, len(slots), name=key)
+            for key, value in state.items()
+            if value is not None
+        }
+        rows = _as_rows(slots)
+        for key, value in values.items():
+            self.state[key][rows] = value
+        self._note_state(values)
+        if values:
+            self._mark(slots, rows, _RESTATED)
+
+    def take_changes(self) -> Changes | None:
+        """Hand out the changes since the last call, None when there are none."""
+        if not self._touched:
+            return None
+        slots = self._touched[0] if len(self._touched) == 1 else np.concatenate(self._touched)
+        if len(slots) > 1 and not (slots[1:] > slots[:-1]).all():
+            slots = np.sort(slots)
+        self._touched = []
+        codes = self._pending[slots]
+        self._pending[slots] = 0
+        added, removed, moved, restated = (
+            slots[(codes & bit) != 0] for bit in (_ADDED, _REMOVED, _MOVED, _RESTATED)
+        )
+        return Changes(added, removed, moved, restated)
+
+    def _mark(self, slots: NDArray[np.int32], rows: Any, bit: int) -> None:
+        """Note a change of slots; a slot that is new stays just new."""
+        before = self._pending[rows]
+        if not before.any():
+            self._touched.append(slots)
+            self._pending[rows] = bit | _TOUCHED
+            return
+        fresh = slots[before == 0]
+        if len(fresh):
+            self._touched.append(fresh)
+        note = bit if bit == _ADDED else np.where(before & _ADDED, 0, bit).astype(np.uint8)
+        self._pending[rows] = before | note | _TOUCHED
+
+    def _note_state(self, values: Mapping[str, NDArray[Any]]) -> None:
+        """Remember which parts of the pair filter can matter from now on."""
+        layer, mask = values.get("layer"), values.get("mask")
+        if layer is not None and (layer != DEFAULT_LAYER).any():
+            self._has_layers = True
+            self._has_layerless = self._has_layerless or bool((layer == 0).any())
+        if mask is not None and (mask != ALL).any():
+            self._has_layers = True
+        self._has_static = self._has_static or _any(values.get("static"))
+        self._has_asleep = self._has_asleep or _any(values.get("asleep"))
+        self._has_sensors = self._has_sensors or _any(values.get("sensor"))
+
+    def validate(self) -> None:
+        """Raise `InvariantError` when ids, slots, count and map do not agree."""
+        live = np.flatnonzero(self.slot_ids >= 0)
+        ids = self.slot_ids[live]
+        if len(live) != self._count:
+            raise InvariantError(f"table: {len(live)} slots are in use, the count is {self._count}")
+        if len(live) and live[-1] >= self.high:
+            raise InvariantError(f"table: slot {live[-1]} is in use, beyond the {self.high} known")
+        if len(np.unique(ids)) != len(ids):
+            raise InvariantError("table: an id is in two slots")
+        if len(ids) and ids.max() >= self.next_id:
+            raise InvariantError(f"table: id {ids.max()} is beyond the next one, {self.next_id}")
+        if not np.array_equal(self._find(ids), live):
+            raise InvariantError("table: an id does not lead to its slot")
+        if self._is_mapped:
+            free = np.sort(self._free[: self._n_free])
+            if not np.array_equal(free, np.setdiff1d(np.arange(self.high), live)):
+                raise InvariantError("table: the free slots are not those without an object")
+            if np.count_nonzero(self._map_ids >= 0) != self._count:
+                raise InvariantError("table: the map holds other ids than the slots")
+        lower, upper = self.boxes[live, : self.ndim], self.boxes[live, self.ndim :]
+        if not (np.isfinite(self.boxes[live]).all() and (lower <= upper).all()):
+            raise InvariantError("table: a stored box is not finite or inverted")
+
+    # -- slots --------------------------------------------------------------------------------
+
+    def _allot(self, ids: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Choose a slot for each new id and make room for it."""
+        n = len(ids)
+        largest = int(ids.max())
+        if not self._is_mapped:
+            if largest < 2 * (self._count + n) + _SPARE_SLOTS:
+                self._reserve(largest + 1)
+                self.high = max(self.high, largest + 1)
+                return ids.astype(SLOT_DTYPE)
+            self._start_map()
+        from spatialindex.kernels.idmap import add_ids
+
+        n_reused = min(n, self._n_free)
+        reused = self._free[self._n_free - n_reused : self._n_free]
+        fresh = np.arange(self.high, self.high + n - n_reused, dtype=SLOT_DTYPE)
+        slots = np.concatenate([reused, fresh])
+        self._reserve(self.high + len(fresh))
+        self._reserve_map(self._count + n)
+        add_ids(self._map_ids, self._map_slots, ids, slots)
+        self._n_free -= n_reused
+        self.high += len(fresh)
+        return slots
+
+    def _start_map(self) -> None:
+        """Go over from slots that are ids to slots that are looked up."""
+        self._is_mapped = True
+        free = np.flatnonzero(self.slot_ids[: self.high] < 0).astype(SLOT_DTYPE)
+        self._n_free = len(free)
+        self._free = np.empty(len(self.slot_ids), SLOT_DTYPE)
+        self._free[: len(free)] = free[::-1]
+        self._reserve_map(self._count)
+
+    def _reserve(self, capacity: int) -> None:
+        """Make room for slots below `capacity`, at least doubling."""
+        old = len(self.slot_ids)
+        if capacity <= old:
+            return
+        # the first batch gets what it needs: bulk loads are not charged for growth to come
+        capacity = max(capacity, old + old // 2, 16)
+        boxes = np.empty((capacity, 2 * self.ndim))
+        boxes[:old] = self.boxes
+        state = np.zeros(capacity, STATE_DTYPE)
+        state[:old] = self.state
+        slot_ids = np.full(capacity, -1, ID_DTYPE)
+        slot_ids[:old] = self.slot_ids
+        pending = np.zeros(capacity, np.uint8)
+        pending[:old] = self._pending
+        self.boxes, self.state, self.slot_ids, self._pending = boxes, state, slot_ids, pending
+        if self._is_mapped:
+            free = np.empty(capacity, SLOT_DTYPE)
+            free[: self._n_free] = self._free[: self._n_free]
+            self._free = free
+
+    def _reserve_map(self, entries: int) -> None:
+        """Make room in the hash map, at most half full."""
+        from spatialindex.kernels.idmap import add_ids
+
+        if 2 * entries <= len(self._map_ids):
+            return
+        size = 1 << (2 * max(entries, 8)).bit_length()
+        self._map_ids = np.full(size, -1, ID_DTYPE)
+        self._map_slots = np.empty(size, SLOT_DTYPE)
+        slots = self.live_slots()
+        add_ids(self._map_ids, self._map_slots, self.slot_ids[slots], slots)
+
+
+def _any(values: NDArray[Any] | None) -> bool:
+    return values is not None and bool(values.any())
+
+
+def _as_rows(slots: NDArray[np.int32]) -> Any:
+    """Return a slice for slots in one ascending run, which is several times faster to index by."""
+    n = len(slots)
+    if n and slots[-1] - slots[0] == n - 1 and (n == 1 or (slots[1:] > slots[:-1]).all()):
+        return slice(int(slots[0]), int(slots[0]) + n)
+    return slots
+
+
+def _refuse_repeats(ids: NDArray[np.int64]) -> None:
+    """Raise `DuplicateIdError` when an id is in the batch twice."""
+    if len(ids) < 2 or (ids[1:] > ids[:-1]).all():
+        return
+    order = np.argsort(ids, kind="stable")
+    ordered = ids[order]
+    again = np.flatnonzero(ordered[1:] == ordered[:-1])
+    if len(again):
+        at = again[np.argmin(order[again + 1])]
+        first, second = int(order[at]), int(order[at + 1])
+        raise DuplicateIdError(
+            f"ids[{second}] is {int(ids[second])}, the same as ids[{first}]; "
+            "pass each id once in a batch"
+        )
