@@ -41,7 +41,9 @@ def read(path: Path) -> dict[str, Any]:
     """
     try:
         archive = zipfile.ZipFile(path)
-    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+    except OSError:
+        raise
+    except Exception as error:  # BadZipFile, and what else arbitrary bytes provoke in the parser
         raise RecordingError(
             f"not a complete .npz archive ({_line(error)}); it is truncated or no recording"
         ) from error
@@ -50,6 +52,9 @@ def read(path: Path) -> dict[str, Any]:
         members = {entry.removesuffix(".npy") for entry in entries if entry.endswith(".npy")}
         if len(set(entries)) < len(entries):
             raise RecordingError("damaged: a field is in the archive twice")
+        for entry in entries:
+            if entry.removesuffix(".npy") not in _NAMES:
+                _check_name(archive, entry)
         if "format" in members:
             _check_format(_member(archive, "format"))
         if "boxes" not in members:
@@ -97,6 +102,14 @@ def _check_format(array: NDArray[Any]) -> None:
             f"format: {version} is newer than {FORMAT}, the newest that this release reads; "
             "install a newer spatialindex"
         )
+
+
+def _check_name(archive: zipfile.ZipFile, entry: str) -> None:
+    """Refuse an entry whose name is not the one at its data: damage that would hide a field."""
+    try:
+        archive.open(entry).close()
+    except Exception as error:  # as in _member
+        raise RecordingError(f"damaged archive ({_line(error)})") from error
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:

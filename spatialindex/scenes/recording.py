@@ -18,8 +18,9 @@ the recording does not say: there are no velocities and no contacts in it.
 from __future__ import annotations
 
 import operator
+import stat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, SupportsIndex
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, SupportsIndex
 
 import numpy as np
 
@@ -47,9 +48,12 @@ if TYPE_CHECKING:
 
     from spatialindex.protocol import Index
 
-__all__ = ["Changes", "Frame", "Moved", "Recording", "Restated"]
+__all__ = ["SUFFIXES", "Changes", "Frame", "Moved", "Recording", "Restated"]
 
 _READERS: Final = {".npz": npz.read, ".aabbs": aabbs.read}
+
+SUFFIXES: Final = tuple(_READERS)
+"""Suffixes of the files that `Recording.load` reads."""
 
 
 class Frame(NamedTuple):
@@ -228,8 +232,13 @@ class Recording:
     notes: str
     """Remarks."""
 
-    format: int = FORMAT
+    format: ClassVar[int] = FORMAT
     """Version of the file layout, the one that `save` writes."""
+
+    _by_id: NDArray[np.intp]
+    """Rows in the order of their ids."""
+    _given: frozenset[str]
+    """Optional fields that were given, and so are saved."""
 
     def __init__(
         self,
@@ -250,27 +259,34 @@ class Recording:
         mask: ArrayLike | None = None,
         sensor: ArrayLike | None = None,
     ) -> None:
-        self.boxes = _read_only(coerce_boxes(boxes))
-        frames, n = self.boxes.shape[:2]
         given = {"static": static, "asleep": asleep, "alive": alive, "swept": swept}
-        given |= {"layer": layer, "mask": mask, "sensor": sensor}
+        given |= {"layer": layer, "mask": mask, "sensor": sensor, "ids": ids}
+        stored = coerce_boxes(boxes)
+        frames, n = stored.shape[:2]
+        fields: dict[str, Any] = {"boxes": stored}
         for key, field in OBJECT_FIELDS.items():
             value = given[key]
-            array = coerce(key, _default(field) if value is None else value, field, frames, n)
-            setattr(self, key, _read_only(array))
-        self._given = frozenset(key for key, value in given.items() if value is not None)
+            default = np.array(field.default, field.dtype)
+            fields[key] = coerce(key, default if value is None else value, field, frames, n)
         if ids is None:
-            self.ids = _read_only(np.arange(n, dtype=ID_DTYPE))
+            fields["ids"] = np.arange(n, dtype=ID_DTYPE)
         else:
-            self.ids = _read_only(coerce("ids", ids, Field(ID_DTYPE, False, 0), frames, n))
-            self._given |= {"ids"}
-        self.dt = coerce_dt(dt)
-        texts = (name, source, version, licence, notes)
-        for key, text in zip(TEXTS, texts, strict=True):
-            setattr(self, key, coerce_text(key, text))
-        check_ids(self.ids)
-        check_boxes(self.boxes, self.alive)
-        self._by_id = np.argsort(self.ids, kind="stable")
+            fields["ids"] = coerce("ids", ids, Field(ID_DTYPE, False, 0), frames, n)
+        check_ids(fields["ids"])
+        check_boxes(stored, fields["alive"])
+        fields["_by_id"] = np.argsort(fields["ids"], kind="stable")
+        fields = {key: _read_only(array) for key, array in fields.items()}
+        fields["_given"] = frozenset(key for key, value in given.items() if value is not None)
+        fields["dt"] = coerce_dt(dt)
+        for key, text in zip(TEXTS, (name, source, version, licence, notes), strict=True):
+            fields[key] = coerce_text(key, text)
+        self.__dict__.update(fields)  # the only time: see __setattr__
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{name!r} of a recording cannot be set; make another `Recording`")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{name!r} of a recording cannot be deleted")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Recording:
@@ -294,10 +310,11 @@ class Recording:
                 f"{path}: the suffix {path.suffix!r} is none of a recording; they are "
                 f"{' and '.join(_READERS)} files"
             )
-        if path.is_dir():
-            raise RecordingError(f"{path}: a directory, not a recording")
         try:
-            if path.stat().st_size == 0:
+            status = path.stat()
+            if stat.S_ISDIR(status.st_mode):
+                raise RecordingError("a directory, not a recording")
+            if status.st_size == 0:
                 raise RecordingError("the file is empty")
             return cls(**reader(path))
         except FileNotFoundError:
@@ -306,6 +323,8 @@ class Recording:
             raise RecordingError(f"{path}: cannot be read: {error.strerror or error}") from error
         except RecordingError as error:
             raise RecordingError(f"{path}: {error}") from error.__cause__
+        except ValueError as error:  # a zero character in the path
+            raise RecordingError(f"{str(path)!r}: no path: {error}") from None
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the recording to a compressed ``.npz`` file that `load` gives back bit for bit.
@@ -465,10 +484,6 @@ class Recording:
             mask=self.mask[rows],
             sensor=self.sensor[rows],
         )
-
-
-def _default(field: Field) -> NDArray[Any]:
-    return np.array(field.default, dtype=field.dtype)
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:
