@@ -21,11 +21,25 @@ from spatialindex.constants import SLOT_DTYPE
 from spatialindex.errors import InvalidArgumentError, ResultTooLargeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-__all__ = ["check_workers", "chunks", "collect_rows", "run_all", "too_large"]
+__all__ = [
+    "NO_LIMIT",
+    "NO_ROWS",
+    "check_workers",
+    "chunks",
+    "collect_rows",
+    "run_chunks",
+    "too_large",
+]
+
+NO_ROWS = np.empty((0, 2), SLOT_DTYPE)
+"""A buffer for kernels that are only to count."""
+
+NO_LIMIT = 2**62
+"""A limit that no answer reaches."""
 
 T = TypeVar("T")
 
@@ -51,16 +65,17 @@ def chunks(n: int, workers: int) -> list[tuple[int, int]]:
     return list(zip(edges[:-1], edges[1:], strict=True))
 
 
-def run_all(tasks: Sequence[Callable[[], T]], workers: int) -> list[T]:
-    """Run tasks, in threads when there are several workers; results in the order of the tasks."""
-    if workers == 1 or len(tasks) < 2:
-        return [task() for task in tasks]
+def run_chunks(task: Callable[[int, int], T], n: int, workers: int) -> list[T]:
+    """Run ``task(start, stop)`` over pieces of ``range(n)``; results in the order of the pieces."""
+    pieces = chunks(n, workers)
+    if workers == 1 or len(pieces) < 2:
+        return [task(start, stop) for start, stop in pieces]
     with _pools_lock:
         pool = _pools.get(workers)
         if pool is None:
             pool = ThreadPoolExecutor(workers, thread_name_prefix="spatialindex")
             _pools[workers] = pool
-    return list(pool.map(lambda task: task(), tasks))
+    return list(pool.map(lambda piece: task(*piece), pieces))
 
 
 def too_large(limit: int) -> ResultTooLargeError:
@@ -101,10 +116,9 @@ def collect_rows(
         When there are more than `limit` rows.
     """
     guess = min(max(guess, 64), limit, _LARGEST_GUESS)
-    pieces = chunks(n, workers)
 
     def run(start: int, stop: int) -> NDArray[np.int32]:
-        share = guess if len(pieces) == 1 else guess * (stop - start) // max(n, 1) + 64
+        share = guess if stop - start == n else guess * (stop - start) // n + 64
         out = np.empty((share, 2), SLOT_DTYPE)
         count = fill(start, stop, out)
         if count > limit:
@@ -114,7 +128,7 @@ def collect_rows(
             fill(start, stop, out)
         return out[:count]
 
-    parts = run_all([lambda a=a, b=b: run(a, b) for a, b in pieces], workers)  # type: ignore[misc]
+    parts = run_chunks(run, n, workers)
     if sum(len(part) for part in parts) > limit:
         raise too_large(limit)
     return parts[0] if len(parts) == 1 else np.concatenate(parts)

@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spatialindex.constants import SLOT_DTYPE
-from spatialindex.kernels.decide import INTERSECTS, SEEN, Ask
+from spatialindex.kernels.decide import AMONG_BITS, INTERSECTS, SEEN, Ask
+from spatialindex.results import PairCounts
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from spatialindex.objects import ObjectTable
     from spatialindex.protocol import Region
 
-__all__ = ["ask_neighbours", "ask_region", "axes"]
+__all__ = ["ask_neighbours", "ask_region", "axes", "count_verdicts"]
 
 _NOBODY = np.empty(0, SLOT_DTYPE)
 
@@ -45,3 +48,16 @@ def ask_neighbours(table: ObjectTable, slots: NDArray[np.int32], rule: int) -> A
     return Ask(
         INTERSECTS, boxes, boxes, slots, np.uint64(0), rule, table.cover, table.state
     )
+
+
+def count_verdicts(
+    count: Callable[[int], int], rule: int, *, visits: int, candidates: int
+) -> PairCounts:
+    """Work out how many overlapping pairs pass, are masked and rest, by counting under weaker rules.
+
+    `count` counts the pairs that a rule passes.
+    """
+    passed = count(rule)
+    matched = count(rule & ~AMONG_BITS) if rule & AMONG_BITS else passed
+    overlapping = count(0) if rule & ~AMONG_BITS else matched
+    return PairCounts(visits, candidates, passed, overlapping - matched, matched - passed)

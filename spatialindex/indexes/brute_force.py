@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from spatialindex.index import BoxIndex
-from spatialindex.indexes.asking import ask_neighbours, ask_region
+from spatialindex.indexes.asking import ask_neighbours, ask_region, count_verdicts
 from spatialindex.indexes.packed import PackedList
-from spatialindex.results import PairCounts, StructureStats
+from spatialindex.results import StructureStats
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from spatialindex.objects import Changes, ObjectTable
     from spatialindex.protocol import Parameter, Region
+    from spatialindex.results import PairCounts
 
 __all__ = ["BruteForce", "BruteForceStructure"]
 
@@ -82,8 +83,7 @@ class BruteForceStructure:
         """Count by scanning once more."""
         n = len(self._list)
         met = n * (n - 1) // 2
-        passed, masked, resting = self._list.tally_pairs(rule).tolist()
-        return PairCounts(met, met, passed, masked, resting)
+        return count_verdicts(self._list.count_pairs, rule, visits=met, candidates=met)
 
     @property
     def nbytes(self) -> int:

@@ -8,8 +8,7 @@ import numpy as np
 
 from spatialindex.constants import SLOT_DTYPE
 from spatialindex.errors import InvariantError
-from spatialindex.execution import collect_rows, run_all
-from spatialindex.execution import chunks as cut
+from spatialindex.execution import NO_LIMIT, NO_ROWS, collect_rows, run_chunks
 from spatialindex.indexes.asking import axes
 from spatialindex.kernels.blocks import change_list, scan_pairs, scan_regions
 from spatialindex.kernels.simd import LANES
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["PackedList"]
 
 _NONE = np.empty(0, SLOT_DTYPE)
-_NO_ROWS = np.empty((0, 2), SLOT_DTYPE)
-_NO_LIMIT = 2**62
 
 
 class PackedList:
@@ -104,29 +101,27 @@ class PackedList:
 
     def pairs(self, rule: int, *, limit: int, workers: int) -> NDArray[np.int32]:
         """Return the pairs among the listed slots, ``(m, 2)``."""
-        table, dim = self.table, axes(self.table)
-
         def fill(start: int, stop: int, out: NDArray[np.int32]) -> int:
-            tally = np.zeros(3, np.int64)
-            return int(
-                scan_pairs(
-                    *(self._bounds, self._slots, self._n, table.cover, table.state, rule),
-                    *(start, stop, tally, out, limit, dim),
-                )
-            )
+            return self._scan_pairs(rule, start, stop, out, limit)
 
         blocks = (self._n + LANES - 1) // LANES
         return collect_rows(fill, blocks, limit=limit, workers=workers, guess=4 * self._n)
 
-    def tally_pairs(self, rule: int) -> NDArray[np.int64]:
-        """Count the overlapping pairs among the listed slots by verdict, ``(3,)``."""
-        tally = np.zeros(3, np.int64)
+    def count_pairs(self, rule: int) -> int:
+        """Count the pairs among the listed slots."""
+        blocks = (self._n + LANES - 1) // LANES
+        return self._scan_pairs(rule, 0, blocks, NO_ROWS, NO_LIMIT)
+
+    def _scan_pairs(
+        self, rule: int, start: int, stop: int, out: NDArray[np.int32], limit: int
+    ) -> int:
         table = self.table
-        scan_pairs(
-            *(self._bounds, self._slots, self._n, table.cover, table.state, rule),
-            *(0, (self._n + LANES - 1) // LANES, tally, _NO_ROWS, _NO_LIMIT, axes(table)),
+        return int(
+            scan_pairs(
+                *(self._bounds, self._slots, self._n, table.cover, table.state, rule),
+                *(start, stop, out, limit, axes(table)),
+            )
         )
-        return tally
 
     def regions(self, ask: Ask, *, limit: int, workers: int, guess: int) -> NDArray[np.int32]:
         """Return ``(m, 2)`` rows (row of the batch, slot)."""
@@ -139,11 +134,9 @@ class PackedList:
 
     def count(self, ask: Ask, counts: NDArray[np.int64], *, workers: int) -> None:
         """Add how many slots each row accepts to `counts`, ``(q,)``."""
-        run_all(
-            [
-                lambda a=a, b=b: self._scan(ask, a, b, counts, _NO_ROWS, _NO_LIMIT)  # type: ignore[misc]
-                for a, b in cut(len(counts), workers)
-            ],
+        run_chunks(
+            lambda start, stop: self._scan(ask, start, stop, counts, NO_ROWS, NO_LIMIT),
+            len(counts),
             workers,
         )
 

@@ -11,7 +11,7 @@ scanned without a branch a box. Ten boxes take two blocks, the second with six e
 
 import numpy as np
 
-from spatialindex.kernels.decide import INTERSECTS, PASSES, accepts, meet, pair_verdict, passes
+from spatialindex.kernels.decide import INTERSECTS, accepts, meet, passes
 from spatialindex.kernels.jit import kernel
 from spatialindex.kernels.simd import (
     LANES,
@@ -116,10 +116,10 @@ def hits_of_block(mask, bounds, slots, block, q_in, ask, row, dim, out, k):
 
 
 @kernel
-def pairs_of_block(mask, bounds, slots, block, q_in, a, cover, state, rule, dim, tally, out, k):
+def pairs_of_block(mask, bounds, slots, block, q_in, a, cover, state, rule, dim, out, k):
     """Decide the pairs of slot `a` with the lanes in `mask`; writes them from `k` on.
 
-    `tally` counts verdicts. Returns the count so far, which goes on beyond the end of `out`.
+    Returns the count so far, which goes on beyond the end of `out`.
     """
     sure = inside8(bounds, block, q_in, dim)
     while mask != 0:
@@ -129,11 +129,7 @@ def pairs_of_block(mask, bounds, slots, block, q_in, a, cover, state, rule, dim,
         if not (sure >> np.uint32(lane)) & np.uint32(1):
             if not meet(cover, a, cover, b, dim):
                 continue
-        verdict = PASSES
-        if rule != 0:
-            verdict = pair_verdict(state, a, b, rule)
-        tally[verdict] += 1
-        if verdict == PASSES:
+        if passes(state, a, b, rule, np.uint64(0)):
             if k < out.shape[0]:
                 out[k, 0] = a
                 out[k, 1] = b
@@ -166,7 +162,7 @@ def scan_regions(bounds, slots, n, ask, start, stop, counts, out, limit, dim):
 
 
 @kernel
-def scan_pairs(bounds, slots, n, cover, state, rule, start, stop, tally, out, limit, dim):
+def scan_pairs(bounds, slots, n, cover, state, rule, start, stop, out, limit, dim):
     """Find the pairs of a list of `n` boxes whose first member is in blocks `start` to `stop`.
 
     Returns the count, or any number beyond `limit` as soon as there are more.
@@ -187,7 +183,7 @@ def scan_pairs(bounds, slots, n, cover, state, rule, start, stop, tally, out, li
                 others = _FULL
                 if mask != 0:
                     k = pairs_of_block(
-                        mask, bounds, slots, block, q_in, a, cover, state, rule, dim, tally, out, k
+                        mask, bounds, slots, block, q_in, a, cover, state, rule, dim, out, k
                     )
             if k > limit:
                 return k

@@ -19,6 +19,7 @@ import numpy as np
 from spatialindex.kernels.jit import kernel
 
 __all__ = [
+    "AMONG_BITS",
     "AMONG_SHIFT",
     "ENCLOSES",
     "INSIDE",
@@ -31,7 +32,6 @@ __all__ = [
     "accepts",
     "distance_to_box",
     "meet",
-    "pair_verdict",
     "passes",
 ]
 
@@ -40,11 +40,9 @@ INTERSECTS, INSIDE, ENCLOSES, RADIUS = range(4)
 
 LAYERED = 1
 AMONG_SHIFT = 1
+AMONG_BITS = 6
 SENSORS_SHIFT = 3
 SEEN = 32
-
-PASSES, MASKED, RESTING = range(3)
-"""Verdicts of `pair_verdict`."""
 
 _LARGE = 2.0**500
 _SMALL = 2.0**-500
@@ -124,32 +122,26 @@ def accepts(kind, exact, i, boxes, j, dim):
 
 
 @kernel
-def pair_verdict(state, a, b, rule):
-    """Judge an overlapping pair under the pair rule: `PASSES`, `MASKED` or `RESTING`."""
-    one = state[a]
-    two = state[b]
-    if rule & LAYERED:
-        if (one.layer & two.mask) == np.uint64(0) or (two.layer & one.mask) == np.uint64(0):
-            return MASKED
-    sensors = (rule >> SENSORS_SHIFT) & 3
-    if sensors != 0:
-        if (one.sensor or two.sensor) != (sensors == 2):
-            return MASKED
-    among = (rule >> AMONG_SHIFT) & 3
-    if among == 1:
-        if one.static and two.static:
-            return RESTING
-    elif among == 2:
-        if (one.static or one.asleep) and (two.static or two.asleep):
-            return RESTING
-    return PASSES
-
-
-@kernel
 def passes(state, a, b, rule, layers):
-    """Tell if slot `b` is in the answer of `a` under the rule; `a` is not read by a question."""
+    """Tell if slot `b` is in the answer of `a` under the rule; a question reads only `b`."""
     if rule == 0:
         return True
+    two = state[b]
     if rule & SEEN:
-        return (state[b].layer & layers) != np.uint64(0)
-    return pair_verdict(state, a, b, rule) == PASSES
+        return (two["layer"] & layers) != np.uint64(0)
+    one = state[a]
+    if rule & LAYERED:
+        if (one["layer"] & two["mask"]) == np.uint64(0):
+            return False
+        if (two["layer"] & one["mask"]) == np.uint64(0):
+            return False
+    sensors = (rule >> SENSORS_SHIFT) & 3
+    if sensors != 0:
+        if (one["sensor"] or two["sensor"]) != (sensors == 2):
+            return False
+    among = (rule >> AMONG_SHIFT) & 3
+    if among == 1:
+        return not (one["static"] and two["static"])
+    if among == 2:
+        return not ((one["static"] or one["asleep"]) and (two["static"] or two["asleep"]))
+    return True

@@ -1,0 +1,636 @@
+"""Grid cells and their members: entering, leaving, moving, querying, pairs.
+
+A *cell* is known by its integer coordinates ``floor(value / edge)`` and found in an open-addressing
+table ``cells[place] = x, y[, z], head, size``. Its members lie in a chain of blocks of eight lanes
+(`spatialindex.kernels.blocks`), all full but the head::
+
+    cells   (3, 7) head 5 size 11     block 5 [s t u - - - - -] --link--> block 2 [8 members]
+
+An object is a member of every cell that its box touches, both ends included. To report it once, each
+lane carries a bit an axis: is this the first cell of the object along that axis? In cell ``c`` a
+query that begins in cell ``q`` takes an object when, on every axis, its bit is set or ``c == q``: that
+cell is the component-wise maximum of both lower corners and there is just one. Two members of a cell
+are a pair of that cell when, on every axis, one of the two bits is set. Whole blocks are decided so
+with a few bit operations, eight members at a time.
+
+``ranges[slot]`` remembers the cells an object is in, so that it can leave them whatever became of
+its box. Kernels that add members stop before an object for which there might not be room; the caller
+grows the arrays and goes on.
+
+Sources: Teschner et al., Optimized Spatial Hashing for Collision Detection of Deformable Objects,
+2003; the deletion is Knuth's algorithm R (The Art of Computer Programming 3, section 6.4).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from spatialindex.kernels.blocks import (
+    aim_at_lane,
+    aim_at_region,
+    clear_lane,
+    copy_lane,
+    hits_of_block,
+    pairs_of_block,
+    write_lane,
+)
+from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.simd import LANES, overlap8
+from spatialindex.kernels.sorting import order_of_keys
+
+__all__ = [
+    "ABSENT",
+    "CELLS",
+    "ENTRIES",
+    "FREE",
+    "FREE_BLOCKS",
+    "LARGEST_CELL",
+    "LOWEST",
+    "META",
+    "USED_BLOCKS",
+    "WIDE",
+    "GridArrays",
+    "cell_ranges",
+    "count_meetings",
+    "enter_slots",
+    "expected_size",
+    "find_pairs",
+    "largest_cell",
+    "leave_slots",
+    "move_slots",
+    "query_regions",
+    "rehash",
+    "spatial_order",
+]
+
+# ranges[slot, 0] of an object that is in no cell
+ABSENT = 2**31 - 1
+WIDE = -(2**31)
+LARGEST_CELL = 2**30
+"""Cell coordinates beyond this in magnitude make an object wide."""
+
+# places in `meta`
+FREE, FREE_BLOCKS, USED_BLOCKS, CELLS, ENTRIES, LOWEST = 0, 1, 2, 3, 4, 5
+META = 11  # LOWEST is followed by three lower and three upper bounds of occupied cells
+
+_M32 = 0xFFFFFFFF
+_ALL_LANES = np.uint32(255)
+
+
+class GridArrays(NamedTuple):
+    """The state of a grid."""
+
+    cells: np.ndarray
+    """``(places, ndim + 2)`` int32, a power of two: coordinates, head block or -1, size."""
+    bounds: np.ndarray
+    """``(blocks, 2*ndim, 8)`` float32."""
+    slots: np.ndarray
+    """``(blocks, 8)`` int32."""
+    first: np.ndarray
+    """``(blocks, ndim)`` uint8: a bit a lane, set in the object's first cell along the axis."""
+    link: np.ndarray
+    """``(blocks,)`` int32: the next block of the chain, or of the list of free blocks; -1 ends."""
+    ranges: np.ndarray
+    """``(capacity, 2*ndim)`` int32: first and last cell of each slot, or `ABSENT` or `WIDE`."""
+    meta: np.ndarray
+    """``(META,)`` int64: counters and the bounds of occupied cells, which only grow."""
+
+
+# -- the table of cells ---------------------------------------------------------------------------
+
+
+@kernel
+def _home(x, y, z, dim, last):
+    """Return where the search for a cell starts.
+
+    Neighbouring cells share a run of 16 places in 2D and 8 in 3D; the runs are scattered.
+    """
+    bits = 2 if len(dim) == 2 else 1
+    low = (1 << bits) - 1
+    mixed = ((x >> bits) & _M32) * 0x5BD1E995
+    mixed ^= ((y >> bits) & _M32) * 0x2C1B3C6D
+    mixed ^= ((z >> bits) & _M32) * 0x297A2D39
+    mixed = ((mixed ^ (mixed >> 29)) & _M32) * 0x4B1E2F87
+    mixed ^= mixed >> 31
+    inner = ((x & low) << bits) | (y & low)
+    if len(dim) == 3:
+        inner = (inner << bits) | (z & low)
+    return ((mixed << (bits * len(dim))) | inner) & last
+
+
+@kernel
+def _find_cell(cells, x, y, z, dim):
+    """Return the place of a cell, or ``-1 - place`` of the gap where it would go."""
+    ndim = len(dim)
+    last = cells.shape[0] - 1
+    at = _home(x, y, z, dim, last)
+    while cells[at, ndim] >= 0:
+        if cells[at, 0] == x and cells[at, 1] == y and (ndim == 2 or cells[at, 2] == z):
+            return at
+        at = (at + 1) & last
+    return -1 - at
+
+
+@kernel
+def _delete_cell(cells, gap, dim):
+    """Empty a place and shift later cells back, so that every search still ends well."""
+    ndim = len(dim)
+    last = cells.shape[0] - 1
+    at = gap
+    while True:
+        at = (at + 1) & last
+        if cells[at, ndim] < 0:
+            break
+        z = np.int64(cells[at, 2]) if ndim == 3 else 0
+        home = _home(np.int64(cells[at, 0]), np.int64(cells[at, 1]), z, dim, last)
+        # a cell may move back to the gap unless its home lies between the two
+        if ((at - home) & last) >= ((at - gap) & last):
+            for c in range(ndim + 2):
+                cells[gap, c] = cells[at, c]
+            gap = at
+    cells[gap, ndim] = -1
+
+
+@kernel
+def rehash(cells, larger, dim):
+    """Move all cells to another, empty table."""
+    ndim = len(dim)
+    for i in range(cells.shape[0]):
+        if cells[i, ndim] >= 0:
+            z = np.int64(cells[i, 2]) if ndim == 3 else 0
+            at = -1 - _find_cell(larger, np.int64(cells[i, 0]), np.int64(cells[i, 1]), z, dim)
+            for c in range(ndim + 2):
+                larger[at, c] = cells[i, c]
+
+
+@kernel
+def largest_cell(cells, dim):
+    """Return the size of the fullest cell."""
+    largest = 0
+    for i in range(cells.shape[0]):
+        if cells[i, len(dim)] >= 0:
+            largest = max(largest, np.int64(cells[i, len(dim) + 1]))
+    return largest
+
+
+# -- from boxes to cells --------------------------------------------------------------------------
+
+
+@kernel
+def cell_ranges(boxes, slots, edge, max_cells, dim, ranges):
+    """Write the range of cells of each slot's box to ``ranges[i]``, `WIDE` where it is too much."""
+    ndim = len(dim)
+    wide = 0
+    for i in range(slots.shape[0]):
+        covered = 1.0
+        fits = True
+        for d in range(ndim):
+            lower = np.floor(boxes[slots[i], d] / edge)
+            upper = np.floor(boxes[slots[i], ndim + d] / edge)
+            fits &= (lower >= -LARGEST_CELL) & (upper <= LARGEST_CELL)
+            if not fits:
+                break
+            covered *= upper - lower + 1.0
+            ranges[i, d] = np.int32(lower)
+            ranges[i, ndim + d] = np.int32(upper)
+        if not fits or covered > max_cells:
+            ranges[i, 0] = WIDE
+            wide += 1
+    return wide
+
+
+@kernel
+def _spread(value, ndim):
+    """Spread the low bits of a number apart, for a Morton key of 16 or 10 bits an axis."""
+    if ndim == 2:
+        value = (value | (value << 8)) & 0x00FF00FF
+        value = (value | (value << 4)) & 0x0F0F0F0F
+        value = (value | (value << 2)) & 0x33333333
+        return (value | (value << 1)) & 0x55555555
+    value = (value | (value << 16)) & 0x030000FF
+    value = (value | (value << 8)) & 0x0300F00F
+    value = (value | (value << 4)) & 0x030C30C3
+    return (value | (value << 2)) & 0x09249249
+
+
+@kernel
+def spatial_order(ranges, dim):
+    """Return the int32 order of rows of ranges along a Morton curve through their first cells."""
+    ndim = len(dim)
+    n = ranges.shape[0]
+    keys = np.zeros(n, np.uint64)
+    bits = 32 // ndim
+    for d in range(ndim):
+        lowest = np.int64(LARGEST_CELL)
+        highest = np.int64(-LARGEST_CELL)
+        for i in range(n):
+            if ranges[i, 0] != WIDE:
+                lowest = min(lowest, np.int64(ranges[i, d]))
+                highest = max(highest, np.int64(ranges[i, d]))
+        shift = 0
+        while (highest - lowest) >> shift >= (1 << bits):
+            shift += 1
+        for i in range(n):
+            if ranges[i, 0] != WIDE:
+                part = _spread((np.int64(ranges[i, d]) - lowest) >> shift, ndim)
+                keys[i] |= np.uint64(part << d)
+    return order_of_keys(keys, bits * ndim)
+
+
+@kernel
+def expected_size(ranges, order, dim):
+    """Estimate how many (blocks, cells) objects with these ranges, met in spatial order, occupy.
+
+    Cells in which an object begins are counted, runs of the order at a time. Of the other cells of
+    an object, those are new that nobody begins in: about ``exp(-objects a cell)`` of them.
+    """
+    ndim = len(dim)
+    entries = 0.0
+    begun = 0.0
+    held = 0.0
+    before = -1
+    for k in range(order.shape[0]):
+        i = order[k]
+        if ranges[i, 0] == WIDE:
+            continue
+        covered = 1.0
+        same = before >= 0
+        for d in range(ndim):
+            covered *= np.float64(ranges[i, ndim + d]) - np.float64(ranges[i, d]) + 1.0
+            same &= before >= 0 and ranges[i, d] == ranges[before, d]
+        before = i
+        entries += covered
+        held += 1.0
+        if not same:
+            begun += 1.0
+    if held == 0.0:
+        return 0, 0
+    cells = begun + (entries - held) * np.exp(-held / begun)
+    blocks = entries / 8.0 + 0.6 * cells
+    return np.int64(1.1 * blocks) + 32, np.int64(cells) + 16
+
+
+# -- members --------------------------------------------------------------------------------------
+
+
+@kernel
+def _first_bits(grid, block, lane, slot, x, y, z, dim):
+    """Set the lane's bits that tell whether the cell is the object's first along each axis."""
+    bit = np.uint8(1 << lane)
+    for d in range(len(dim)):
+        c = x
+        if d == 1:
+            c = y
+        elif d == 2:
+            c = z
+        if grid.ranges[slot, d] == c:
+            grid.first[block, d] |= bit
+        else:
+            grid.first[block, d] &= ~bit
+
+
+@kernel
+def _enter(grid, boxes, slot, x, y, z, dim):
+    """Make a slot a member of a cell, which is created when it is new. There must be room."""
+    ndim = len(dim)
+    cells, meta = grid.cells, grid.meta
+    at = _find_cell(cells, x, y, z, dim)
+    if at < 0:
+        at = -1 - at
+        cells[at, 0] = x
+        cells[at, 1] = y
+        if ndim == 3:
+            cells[at, 2] = z
+        cells[at, ndim] = -1
+        cells[at, ndim + 1] = 0
+        meta[CELLS] += 1
+        for d in range(ndim):
+            c = x
+            if d == 1:
+                c = y
+            elif d == 2:
+                c = z
+            meta[LOWEST + d] = min(meta[LOWEST + d], c)
+            meta[LOWEST + 3 + d] = max(meta[LOWEST + 3 + d], c)
+    size = cells[at, ndim + 1]
+    lane = size % LANES
+    block = np.int64(cells[at, ndim])
+    if lane == 0:
+        before = block
+        if meta[FREE] >= 0:
+            block = meta[FREE]
+            meta[FREE] = grid.link[block]
+            meta[FREE_BLOCKS] -= 1
+        else:
+            block = meta[USED_BLOCKS]
+            meta[USED_BLOCKS] += 1
+        grid.link[block] = before
+        cells[at, ndim] = block
+        for d in range(ndim):
+            grid.first[block, d] = 0
+    write_lane(grid.bounds, grid.slots, block, lane, boxes, slot, dim)
+    _first_bits(grid, block, lane, slot, x, y, z, dim)
+    cells[at, ndim + 1] = size + 1
+    meta[ENTRIES] += 1
+
+
+@kernel
+def _find_member(grid, at, slot, dim):
+    """Return 8 * block + lane of a member of the cell in place `at`."""
+    block = np.int64(grid.cells[at, len(dim)])
+    while True:
+        for lane in range(LANES):
+            if grid.slots[block, lane] == slot:
+                return LANES * block + lane
+        block = np.int64(grid.link[block])
+
+
+@kernel
+def _leave(grid, slot, x, y, z, dim):
+    """End a slot's membership of a cell; an empty cell and an empty block are freed."""
+    ndim = len(dim)
+    cells, meta = grid.cells, grid.meta
+    at = _find_cell(cells, x, y, z, dim)
+    found = _find_member(grid, at, slot, dim)
+    block, lane = found // LANES, found % LANES
+    head = np.int64(cells[at, ndim])
+    size = cells[at, ndim + 1] - 1
+    last = size % LANES
+    if block != head or lane != last:
+        copy_lane(grid.bounds, grid.slots, block, lane, head, last, dim)
+        for d in range(ndim):
+            bit = (grid.first[head, d] >> np.uint8(last)) & np.uint8(1)
+            kept = grid.first[block, d] & ~np.uint8(1 << lane)
+            grid.first[block, d] = kept | np.uint8(bit << np.uint8(lane))
+    clear_lane(grid.bounds, grid.slots, head, last, dim)
+    cells[at, ndim + 1] = size
+    meta[ENTRIES] -= 1
+    if last == 0:
+        cells[at, ndim] = grid.link[head]
+        grid.link[head] = meta[FREE]
+        meta[FREE] = head
+        meta[FREE_BLOCKS] += 1
+        if size == 0:
+            _delete_cell(cells, at, dim)
+            meta[CELLS] -= 1
+
+
+@kernel
+def _has_room(grid, ranges, i, dim):
+    """Tell if an object can enter all cells of row `i` of ranges, whatever is in them."""
+    covered = 1
+    for d in range(len(dim)):
+        covered *= np.int64(ranges[i, len(dim) + d]) - np.int64(ranges[i, d]) + 1
+    meta = grid.meta
+    free = meta[FREE_BLOCKS] + grid.slots.shape[0] - meta[USED_BLOCKS]
+    return free >= covered and 2 * (meta[CELLS] + covered) <= grid.cells.shape[0]
+
+
+@kernel
+def enter_slots(grid, boxes, slots, ranges, order, start, dim):
+    """Make slots members of the cells of their ranges, from ``order[start]`` on.
+
+    Row ``i = order[k]`` of `slots` and `ranges` is the k-th to enter. Wide ones are only marked.
+    Returns where it stopped for want of room, or the length of `order`.
+    """
+    ndim = len(dim)
+    for k in range(start, order.shape[0]):
+        i = order[k]
+        slot = slots[i]
+        if ranges[i, 0] != WIDE and not _has_room(grid, ranges, i, dim):
+            return k
+        for c in range(2 * ndim):
+            grid.ranges[slot, c] = ranges[i, c]
+        if ranges[i, 0] == WIDE:
+            continue
+        z0 = np.int64(ranges[i, 2]) if ndim == 3 else 0
+        z1 = np.int64(ranges[i, 2 * ndim - 1]) if ndim == 3 else 0
+        for x in range(np.int64(ranges[i, 0]), np.int64(ranges[i, ndim]) + 1):
+            for y in range(np.int64(ranges[i, 1]), np.int64(ranges[i, ndim + 1]) + 1):
+                for z in range(z0, z1 + 1):
+                    _enter(grid, boxes, slot, x, y, z, dim)
+    return order.shape[0]
+
+
+@kernel
+def leave_slots(grid, slots, dim):
+    """Take slots out of all their cells."""
+    ndim = len(dim)
+    for i in range(slots.shape[0]):
+        r = grid.ranges[slots[i]]
+        if r[0] != WIDE and r[0] != ABSENT:
+            z0 = np.int64(r[2]) if ndim == 3 else 0
+            z1 = np.int64(r[2 * ndim - 1]) if ndim == 3 else 0
+            for x in range(np.int64(r[0]), np.int64(r[ndim]) + 1):
+                for y in range(np.int64(r[1]), np.int64(r[ndim + 1]) + 1):
+                    for z in range(z0, z1 + 1):
+                        _leave(grid, slots[i], x, y, z, dim)
+        r[0] = ABSENT
+
+
+@kernel
+def _holds_cell(r, x, y, z, dim):
+    """Tell if a range holds a cell."""
+    ndim = len(dim)
+    ok = (r[0] <= x) & (x <= r[ndim]) & (r[1] <= y) & (y <= r[ndim + 1])
+    if ndim == 3:
+        ok &= (r[2] <= z) & (z <= r[2 * ndim - 1])
+    return ok
+
+
+@kernel
+def move_slots(grid, boxes, slots, ranges, start, dim):
+    """Move slots, all of them in cells, to new ranges that are not wide, from row `start` on.
+
+    A slot leaves the cells it is not in any more, enters the new ones and is rewritten in those it
+    stays in. Returns the row it stopped at for want of room, or the number of slots.
+    """
+    ndim = len(dim)
+    old = np.empty(2 * ndim, np.int32)
+    for i in range(start, slots.shape[0]):
+        slot = slots[i]
+        if not _has_room(grid, ranges, i, dim):
+            return i
+        new = ranges[i]
+        for c in range(2 * ndim):
+            old[c] = grid.ranges[slot, c]
+            grid.ranges[slot, c] = new[c]
+        z0 = np.int64(old[2]) if ndim == 3 else 0
+        z1 = np.int64(old[2 * ndim - 1]) if ndim == 3 else 0
+        for x in range(np.int64(old[0]), np.int64(old[ndim]) + 1):
+            for y in range(np.int64(old[1]), np.int64(old[ndim + 1]) + 1):
+                for z in range(z0, z1 + 1):
+                    if _holds_cell(new, x, y, z, dim):
+                        at = _find_cell(grid.cells, x, y, z, dim)
+                        found = _find_member(grid, at, slot, dim)
+                        block, lane = found // LANES, found % LANES
+                        write_lane(grid.bounds, grid.slots, block, lane, boxes, slot, dim)
+                        _first_bits(grid, block, lane, slot, x, y, z, dim)
+                    else:
+                        _leave(grid, slot, x, y, z, dim)
+        z0 = np.int64(new[2]) if ndim == 3 else 0
+        z1 = np.int64(new[2 * ndim - 1]) if ndim == 3 else 0
+        for x in range(np.int64(new[0]), np.int64(new[ndim]) + 1):
+            for y in range(np.int64(new[1]), np.int64(new[ndim + 1]) + 1):
+                for z in range(z0, z1 + 1):
+                    if not _holds_cell(old, x, y, z, dim):
+                        _enter(grid, boxes, slot, x, y, z, dim)
+    return slots.shape[0]
+
+
+# -- questions ------------------------------------------------------------------------------------
+
+
+@kernel
+def _region_cells(cull, row, edge, meta, dim, span):
+    """Write first and last cell of a region to `span`, cut to the occupied bounds.
+
+    Returns the number of cells as a float, 0 when the region lies beyond all of them.
+    """
+    ndim = len(dim)
+    cells = 1.0
+    span[2] = 0
+    span[5] = 0
+    for d in range(ndim):
+        lowest, highest = meta[LOWEST + d], meta[LOWEST + 3 + d]
+        lower = np.floor(cull[row, d] / edge)
+        upper = np.floor(cull[row, ndim + d] / edge)
+        if lower > highest or upper < lowest:
+            return 0.0
+        span[d] = np.int64(lower) if lower > lowest else lowest
+        span[3 + d] = np.int64(upper) if upper < highest else highest
+        cells *= np.float64(span[3 + d] - span[d] + 1)
+    return cells
+
+
+@kernel
+def query_regions(grid, ask, edge, start, stop, counts, out, limit, dim):
+    """Answer rows `start` to `stop` of a batch of regions from the cells.
+
+    Walks the cells of the region, or all blocks when those are fewer. Adds the answers of each row
+    to ``counts[row]``. Returns the whole count, or any number beyond `limit` as soon as there are
+    more.
+    """
+    ndim = len(dim)
+    q = np.empty(2 * ndim, np.float32)
+    q_in = np.empty(2 * ndim, np.float32)
+    span = np.zeros(6, np.int64)
+    k = 0
+    for row in range(start, stop):
+        before = k
+        n_cells = _region_cells(ask.cull, row, edge, grid.meta, dim, span)
+        aim_at_region(q, q_in, ask.cull, row, dim)
+        if n_cells > grid.meta[USED_BLOCKS]:
+            for block in range(grid.meta[USED_BLOCKS]):
+                mask = overlap8(grid.bounds, block, q, dim)
+                for d in range(ndim):
+                    mask &= np.uint32(grid.first[block, d])
+                if mask != 0:
+                    k = hits_of_block(
+                        mask, grid.bounds, grid.slots, block, q_in, ask, row, dim, out, k
+                    )
+        elif n_cells > 0.0:
+            for x in range(span[0], span[3] + 1):
+                for y in range(span[1], span[4] + 1):
+                    for z in range(span[2], span[5] + 1):
+                        at = _find_cell(grid.cells, x, y, z, dim)
+                        if at < 0:
+                            continue
+                        block = np.int64(grid.cells[at, ndim])
+                        while block >= 0:
+                            mask = overlap8(grid.bounds, block, q, dim)
+                            if x != span[0]:
+                                mask &= np.uint32(grid.first[block, 0])
+                            if y != span[1]:
+                                mask &= np.uint32(grid.first[block, 1])
+                            if ndim == 3 and z != span[2]:
+                                mask &= np.uint32(grid.first[block, ndim - 1])
+                            if mask != 0:
+                                k = hits_of_block(
+                                    mask, grid.bounds, grid.slots, block, q_in, ask, row, dim, out, k
+                                )
+                            block = np.int64(grid.link[block])
+        counts[row] += k - before
+        if k > limit:
+            return k
+    return k
+
+
+@kernel
+def _cell_mask(grid, block, lane, other, dim):
+    """Lanes of block `other` that pair with a lane of `block` in this cell and no other."""
+    mask = _ALL_LANES
+    for d in range(len(dim)):
+        if not (grid.first[block, d] >> np.uint8(lane)) & np.uint8(1):
+            mask &= np.uint32(grid.first[other, d])
+    return mask
+
+
+@kernel
+def find_pairs(grid, cover, state, rule, start, stop, out, limit, dim):
+    """Find the pairs with a member in blocks `start` to `stop` and the other later in its chain.
+
+    Returns the count, or any number beyond `limit` as soon as there are more.
+    """
+    ndim = len(dim)
+    q = np.empty(2 * ndim, np.float32)
+    q_in = np.empty(2 * ndim, np.float32)
+    bounds, slots = grid.bounds, grid.slots
+    k = 0
+    for block in range(start, stop):
+        for lane in range(LANES):
+            a = slots[block, lane]
+            if a < 0:
+                break
+            aim_at_lane(q, q_in, bounds, block, lane, dim)
+            later = (_ALL_LANES << np.uint32(lane + 1)) & _ALL_LANES
+            other = np.int64(block)
+            while other >= 0:
+                mask = overlap8(bounds, other, q, dim) & later
+                later = _ALL_LANES
+                if mask != 0:
+                    mask &= _cell_mask(grid, block, lane, other, dim)
+                    if mask != 0:
+                        k = pairs_of_block(
+                            *(mask, bounds, slots, other, q_in, a, cover, state, rule, dim),
+                            *(out, k),
+                        )
+                other = np.int64(grid.link[other])
+            if k > limit:
+                return k
+    return k
+
+
+@kernel
+def _count_bits(mask):
+    """Return the number of set bits."""
+    count = 0
+    while mask != 0:
+        mask &= mask - np.uint32(1)
+        count += 1
+    return count
+
+
+@kernel
+def count_meetings(grid, dim):
+    """Return (visits, candidates): pairs of members of a cell, repeats included and distinct."""
+    visits = 0
+    candidates = 0
+    slots = grid.slots
+    for block in range(grid.meta[USED_BLOCKS]):
+        for lane in range(LANES):
+            if slots[block, lane] < 0:
+                break
+            later = (_ALL_LANES << np.uint32(lane + 1)) & _ALL_LANES
+            other = np.int64(block)
+            while other >= 0:
+                members = np.uint32(0)
+                for i in range(LANES):
+                    if slots[other, i] >= 0:
+                        members |= np.uint32(1 << i)
+                members &= later
+                later = _ALL_LANES
+                visits += _count_bits(members)
+                candidates += _count_bits(members & _cell_mask(grid, block, lane, other, dim))
+                other = np.int64(grid.link[other])
+    return visits, candidates
