@@ -223,7 +223,7 @@ class ObjectTable:
         if self._order is not None:
             arrays.append(self._order)
         if self._labels is not None:
-            arrays += [self._labels.of_slot, self._labels.names]
+            arrays += [self._labels.of, self._labels.names]
         return sum(array.nbytes for array in arrays)
 
     # -- looking up ---------------------------------------------------------------------------
