@@ -1,0 +1,25 @@
+"""Hypothesis drives every structure and its model through all they can do."""
+
+from functools import partial
+
+import pytest
+from hypothesis import settings
+from hypothesis.stateful import run_state_machine_as_test
+
+import spatialindex as si
+from spatialindex.testing import make_state_machine, variants
+
+RUNS = [
+    pytest.param(
+        partial(si.create, entry.name, **parameters), ndim, id=f"{entry.name}-{how}-{ndim}D"
+    )
+    for entry in si.structures()
+    for how, parameters in variants(entry.parameters).items()
+    for ndim in entry.ndims
+]
+
+
+@pytest.mark.parametrize(("factory", "ndim"), RUNS)
+def test_structure_answers_as_its_model(factory, ndim):
+    machine = make_state_machine(factory, ndim)
+    run_state_machine_as_test(machine, settings=settings(max_examples=40, stateful_step_count=25))
