@@ -118,10 +118,9 @@ def _layout(n: int, frames: int, size: int) -> _Layout:
         if layout.length(n, frames) == size:
             return layout
     packed, padded = (layout.length(n, frames) for layout in (_PACKED, _PADDED))
-    what = "truncated" if size < packed else "inconsistent"
     raise RecordingError(
-        f"{what}: {n} objects in {frames} frames are {packed} bytes (or {padded} with padded "
-        f"corners), the file has {size}"
+        f"truncated or inconsistent: {n} objects in {frames} frames are {packed} bytes (or "
+        f"{padded} with padded corners), the file has {size}"
     )
 
 

@@ -99,7 +99,7 @@ def check_file_field(name: str, array: NDArray[Any]) -> None:
     else:
         return
     if not right or array.ndim != axes:
-        shape = f" {array.shape}" if axes or array.ndim else ""
+        shape = f" {array.shape}" if array.ndim else ""
         raise RecordingError(f"{name}: {array.dtype}{shape} where {words} is expected")
 
 
@@ -129,6 +129,8 @@ def coerce(name: str, value: ArrayLike, field: Field, frames: int, n: int) -> ND
     shape = (frames, n) if field.every_frame else (n,)
     try:
         array = np.asarray(value)
+        if array.dtype.kind in "fO" and field.dtype.kind in "iu" and array is not value:
+            array = _whole_numbers(value, array)
     except (ValueError, OverflowError) as error:
         raise RecordingError(f"{name}: no array of shape {shape}: {error}") from None
     if array.ndim and array.shape != shape:
@@ -149,6 +151,14 @@ def coerce(name: str, value: ArrayLike, field: Field, frames: int, n: int) -> ND
     if array.ndim == 0:
         return np.broadcast_to(array, shape)
     return np.ascontiguousarray(array)
+
+
+def _whole_numbers(value: ArrayLike, array: NDArray[Any]) -> NDArray[Any]:
+    """Return Python integers as uint64 where NumPy makes floats of a list of 1 and 2**64 - 1."""
+    numbers = np.array(value, dtype=object)
+    if all(type(number) is int and 0 <= number <= ALL for number in numbers.flat):
+        return numbers.astype(_BITS)
+    return array
 
 
 def coerce_text(name: str, value: object) -> str:

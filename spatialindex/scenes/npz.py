@@ -1,15 +1,17 @@
 """Recordings in ``.npz`` files: a zip archive of one ``.npy`` array a field, and never a pickle.
 
 Damage is found: the archive's directory is at the end of the file, so a truncated file has none,
-and each field carries a checksum that is compared when its last byte is read.
+and each field carries a checksum that is compared when its last byte is read. Damage to the
+directory could hide a field that may be missing; so names and the number of fields are compared.
 """
 
 from __future__ import annotations
 
 import os
 import secrets
+import struct
 import zipfile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -23,7 +25,10 @@ if TYPE_CHECKING:
 
 __all__ = ["read", "write"]
 
-_NAMES = ("boxes", "ids", *OBJECT_FIELDS, "dt", *TEXTS)
+_END_SEARCH: Final = 22 + 65535
+"""Bytes from the end of a zip archive in which its end record is: with the longest comment."""
+
+_NAMES: Final = ("boxes", "ids", *OBJECT_FIELDS, "dt", *TEXTS)
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -52,6 +57,8 @@ def read(path: Path) -> dict[str, Any]:
         members = {entry.removesuffix(".npy") for entry in entries if entry.endswith(".npy")}
         if len(set(entries)) < len(entries):
             raise RecordingError("damaged: a field is in the archive twice")
+        if len(entries) != _promised_entries(path, len(entries)):
+            raise RecordingError("damaged: the archive's directory does not list all of its fields")
         for entry in entries:
             if entry.removesuffix(".npy") not in _NAMES:
                 _check_name(archive, entry)
@@ -102,6 +109,21 @@ def _check_format(array: NDArray[Any]) -> None:
             f"format: {version} is newer than {FORMAT}, the newest that this release reads; "
             "install a newer spatialindex"
         )
+
+
+def _promised_entries(path: Path, found: int) -> int:
+    """Return how many entries the record at the end of the archive promises.
+
+    `zipfile` does not compare: a damaged length in the directory would hide all fields behind it.
+    """
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - _END_SEARCH))
+        tail = file.read()
+    at = tail.rfind(b"PK\5\6")
+    if at < 0 or at + 12 > len(tail):
+        return found  # another archiver's end record, which zipfile has understood
+    (promised,) = struct.unpack_from("<H", tail, at + 10)
+    return found if promised == 0xFFFF else int(promised)  # told elsewhere in very large archives
 
 
 def _check_name(archive: zipfile.ZipFile, entry: str) -> None:
