@@ -53,7 +53,7 @@ _MODULE_OF = {
     "structures": "registry",
 }
 
-__all__ = sorted([*_MODULE_OF, "__version__"])  # noqa: PLE0605
+__all__ = sorted([*_MODULE_OF, "__version__"])
 
 
 def __getattr__(name: str) -> Any:
@@ -94,10 +94,10 @@ if TYPE_CHECKING:
         SpatialIndexError,
         UnknownIdError,
     )
+    from spatialindex.indexes.brute_force import BruteForce
+    from spatialindex.indexes.grid import HashGrid
     from spatialindex.protocol import Index, Structure
     from spatialindex.registry import create, register, structures
     from spatialindex.results import IndexStats
     from spatialindex.scenes.generators import generate
     from spatialindex.scenes.recording import Recording
-    from spatialindex.indexes.brute_force import BruteForce
-    from spatialindex.indexes.grid import HashGrid

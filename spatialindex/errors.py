@@ -4,7 +4,7 @@ Every error that a user can cause derives from `SpatialIndexError` and from the 
 so that both ``except SpatialIndexError`` and ``except ValueError`` work::
 
     SpatialIndexError
-    ├── InvalidBoxError(ValueError)        a box that is NaN, infinite, inverted or of the wrong shape
+    ├── InvalidBoxError(ValueError)        a box that is NaN, infinite, inverted or misshapen
     ├── InvalidArgumentError(ValueError)   any other argument that cannot be meant
     ├── UnknownIdError(KeyError)           an id that is not in the index
     ├── DuplicateIdError(ValueError)       an id twice in a batch, or inserted although it is there
@@ -38,7 +38,7 @@ class InvalidBoxError(SpatialIndexError, ValueError):
 
 
 class InvalidArgumentError(SpatialIndexError, ValueError):
-    """An argument other than a box cannot be meant: the message names it, its value and a remedy."""
+    """An argument other than a box cannot be meant; the message names its value and a remedy."""
 
 
 class UnknownIdError(SpatialIndexError, KeyError):

@@ -5,14 +5,15 @@ chunk writes into a buffer of its own and the pieces are put together in the ord
 answer does not depend on the number of workers.
 
 A kernel that fills a buffer goes on counting when it is full and returns the whole count; then the
-chunk runs again with a buffer of that size. Once the count is beyond the limit it stops, and nothing
-of that size is ever allocated.
+chunk runs again with a buffer of that size. Once the count is beyond the limit it stops, and
+nothing of that size is ever allocated.
 """
 
 from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -62,7 +63,7 @@ def chunks(n: int, workers: int) -> list[tuple[int, int]]:
     """Cut ``range(n)`` into consecutive pieces for that many workers."""
     pieces = 1 if workers == 1 else min(workers * _CHUNKS_A_WORKER, max(1, n // _SMALLEST_CHUNK))
     edges = [n * i // pieces for i in range(pieces + 1)]
-    return list(zip(edges[:-1], edges[1:], strict=True))
+    return list(pairwise(edges))
 
 
 def run_chunks(task: Callable[[int, int], T], n: int, workers: int) -> list[T]:

@@ -59,9 +59,7 @@ class BoxIndex:
 
     parameters: ClassVar[tuple[Parameter, ...]] = ()
 
-    def __init__(
-        self, ndim: int, structure: Callable[..., Structure], **parameters: Any
-    ) -> None:
+    def __init__(self, ndim: int, structure: Callable[..., Structure], **parameters: Any) -> None:
         if isinstance(ndim, bool) or ndim not in NDIMS:
             raise InvalidArgumentError(f"ndim is {ndim!r}: boxes have 2 or 3 dimensions")
         for name, value in parameters.items():
@@ -104,8 +102,11 @@ class BoxIndex:
         """One box around all objects, float64 ``(2*ndim,)``, or None when there are none."""
         if not len(self):
             return None
-        boxes = self._table.boxes[self._table.live_slots()]
-        return np.concatenate([boxes[:, : self.ndim].min(0), boxes[:, self.ndim :].max(0)])
+        boxes: NDArray[np.float64] = self._table.boxes[self._table.live_slots()]
+        bounds: NDArray[np.float64] = np.empty(2 * self.ndim)
+        bounds[: self.ndim] = boxes[:, : self.ndim].min(0)
+        bounds[self.ndim :] = boxes[:, self.ndim :].max(0)
+        return bounds
 
     @property
     def nbytes(self) -> int:
@@ -132,7 +133,8 @@ class BoxIndex:
         UnknownIdError
             For an id that is not in the index.
         """
-        return self._table.boxes[self._slots(ids)].copy()
+        boxes: NDArray[np.float64] = self._table.boxes[self._slots(ids)].copy()
+        return boxes
 
     def state(self, ids: ArrayLike | None = None) -> NDArray[np.void]:
         """Return layer, mask, static, asleep and sensor.
@@ -665,7 +667,8 @@ class BoxIndex:
         workers = check_workers(workers)
         self._sync()
         if not _is_index(other):
-            boxes = as_boxes(other, self.ndim, infinite=True).reshape(-1, 2 * self.ndim)
+            array: Any = other
+            boxes = as_boxes(array, self.ndim, infinite=True).reshape(-1, 2 * self.ndim)
             names = _UNLABELLED
         elif other.ndim != self.ndim:  # type: ignore[union-attr]
             raise InvalidArgumentError(
@@ -681,7 +684,7 @@ class BoxIndex:
             )
             return _named(rows, 0, _row_labels(names, boxes), other._table.labels(), sort=sort)
         else:
-            names, boxes = _seen(other, there_layers)  # type: ignore[arg-type]
+            names, boxes = _seen(other, there_layers)
         rows = self._structure.query(
             Region(0, boxes, boxes, here_layers), limit=self.max_rows, workers=workers
         )

@@ -3,9 +3,9 @@
 `Index` is public and speaks *ids*: it owns the objects, checks input and puts answers into their
 canonical order. It is written once, in `spatialindex.index`, around any structure.
 
-`Structure` is the extension point and speaks *slots*, the rows of an `ObjectTable` that it reads but
-does not own. It decides nothing about meaning: which pairs count, what a question sees and how a
-distance is computed are arguments, shared by all structures.
+`Structure` is the extension point and speaks *slots*, the rows of an `ObjectTable` that it reads
+but does not own. It decides nothing about meaning: which pairs count, what a question sees and how
+a distance is computed are arguments, shared by all structures.
 
 A worked example: ``index.update([7], box)`` finds id 7 in slot 3 of the table, writes the box there
 and notes "slot 3 moved". The next ``index.pairs()`` hands ``Changes(moved=[3])`` to the structure,

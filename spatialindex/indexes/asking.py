@@ -45,15 +45,13 @@ def ask_region(table: ObjectTable, region: Region) -> Ask:
 def ask_neighbours(table: ObjectTable, slots: NDArray[np.int32], rule: int) -> Ask:
     """Bundle the question whom slots touch: the pair rule, decided on the covering boxes."""
     boxes = table.cover[slots]
-    return Ask(
-        INTERSECTS, boxes, boxes, slots, np.uint64(0), rule, table.cover, table.state
-    )
+    return Ask(INTERSECTS, boxes, boxes, slots, np.uint64(0), rule, table.cover, table.state)
 
 
 def count_verdicts(
     count: Callable[[int], int], rule: int, *, visits: int, candidates: int
 ) -> PairCounts:
-    """Work out how many overlapping pairs pass, are masked and rest, by counting under weaker rules.
+    """Work out which overlapping pairs pass, are masked and rest, counting under weaker rules.
 
     `count` counts the pairs that a rule passes.
     """

@@ -1,9 +1,9 @@
 """The hash grid: cells of one size, of which only the occupied ones exist.
 
 An object is a member of every cell that its closed box touches, ``floor(lower / edge)`` to
-``floor(upper / edge)`` on each axis, both ends included. With edge 2, a wall ``[0, 0, 10, 2]`` is in
-the cells 0 to 5 along x and 0 to 1 along y, twelve memberships, and a prop ``[9, 0.5, 9.5, 1.5]`` is
-in cell (4, 0): they meet there, once.
+``floor(upper / edge)`` on each axis, both ends included. With edge 2, a wall ``[0, 0, 10, 2]`` is
+in the cells 0 to 5 along x and 0 to 1 along y, twelve memberships, and a prop ``[9, 0.5, 9.5,
+1.5]`` is in cell (4, 0): they meet there, once.
 
 How cells and members are stored, and how a pair that meets in many cells is reported in one, stands
 in `spatialindex.kernels.grid`. This file decides when to build, when to change a few memberships,
@@ -33,6 +33,8 @@ from spatialindex.protocol import Parameter
 from spatialindex.results import StructureStats
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from spatialindex.kernels.decide import Ask
@@ -123,16 +125,13 @@ class GridStructure:
     def holds(self, boxes: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Tell which boxes would go to cells, not to the wide list."""
         edge = choose_edge(boxes, self._max_cells) if self.edge is None else self.edge
-        return self._ranges(boxes, np.arange(len(boxes), dtype=SLOT_DTYPE), edge)[:, 0] != (
-            kernels.WIDE
-        )
+        held: NDArray[np.bool_] = self._ranges(boxes, edge)[:, 0] != kernels.WIDE
+        return held
 
-    def _ranges(
-        self, boxes: NDArray[np.float64], slots: NDArray[np.int32], edge: float
-    ) -> NDArray[np.int32]:
-        """Return the range of cells of slots, `WIDE` for those that do not fit."""
-        ranges = np.empty((len(slots), 2 * self.table.ndim), np.int32)
-        kernels.cell_ranges(boxes, slots, edge, self._max_cells, axes(self.table), ranges)
+    def _ranges(self, boxes: NDArray[np.float64], edge: float) -> NDArray[np.int32]:
+        """Return the range of cells of each box, `WIDE` for those that do not fit."""
+        ranges = np.empty(boxes.shape, np.int32)
+        kernels.cell_ranges(boxes, edge, self._max_cells, axes(self.table), ranges)
         return ranges
 
     def apply(self, changes: Changes) -> None:
@@ -158,40 +157,46 @@ class GridStructure:
 
     def _build(self) -> None:
         """Build all memberships, in spatial order."""
-        table, dim = self.table, axes(self.table)
-        slots = table.live_slots()
+        slots = self.table.live_slots()
+        boxes = self.table.cover[slots]
         n = len(slots)
         if self._cell_size is None and not self._n_chosen / 2 < n <= 2 * self._n_chosen:
-            self.edge = choose_edge(
-                table.cover[: table.high] if n == table.high else table.cover[slots],
-                self._max_cells,
-            )
+            self.edge = choose_edge(boxes, self._max_cells) if n else None
         self._n_chosen = n
         self._rebuilds += 1
-        if self.edge is None or not n:
+        if self.edge is None:
             self._clear()
             return
-        ranges = self._ranges(table.cover, slots, self.edge)
+        ranges = self._ranges(boxes, self.edge)
         if n > _ORDERED_FROM:
-            order = kernels.spatial_order(ranges, dim)
-        else:
-            order = np.arange(n, dtype=SLOT_DTYPE)
-        self._clear(*kernels.expected_size(ranges, order, dim))
-        self._wide.change(added=slots[ranges[:, 0] == kernels.WIDE])
-        self._enter(slots, ranges, order)
+            # members are entered, and later met, near to one another: gathered here in one go,
+            # for each on its own would be a cache miss
+            order = kernels.spatial_order(ranges, axes(self.table))
+            slots, boxes, ranges = slots[order], boxes[order], ranges[order]
+        self._clear(*kernels.expected_size(ranges, axes(self.table)))
+        self._enter(slots, boxes, ranges)
 
     def _enter(
-        self, slots: NDArray[np.int32], ranges: NDArray[np.int32], order: NDArray[np.int32]
+        self, slots: NDArray[np.int32], boxes: NDArray[np.float64], ranges: NDArray[np.int32]
     ) -> None:
-        """Enter cells, growing the arrays as often as it takes."""
+        """Enter cells or the wide list, growing the arrays as often as it takes."""
+        self._wide.change(added=slots[ranges[:, 0] == kernels.WIDE])
+        self._with_room(kernels.enter_slots, slots, boxes, ranges)
+
+    def _with_room(
+        self,
+        kernel: Callable[..., int],
+        slots: NDArray[np.int32],
+        boxes: NDArray[np.float64],
+        ranges: NDArray[np.int32],
+    ) -> None:
+        """Run a kernel that stops for want of room until it has done all rows."""
         done = 0
         while True:
-            done = kernels.enter_slots(
-                self._arrays, self.table.cover, slots, ranges, order, done, axes(self.table)
-            )
-            if done == len(order):
+            done = kernel(self._arrays, slots, boxes, ranges, done, axes(self.table))
+            if done == len(slots):
                 return
-            self._grow(ranges[order[done]])
+            self._grow(ranges[done])
 
     def _remove(self, slots: NDArray[np.int32]) -> None:
         """Take slots out of the cells or the wide list."""
@@ -202,15 +207,15 @@ class GridStructure:
     def _add(self, slots: NDArray[np.int32]) -> None:
         """Take new slots in."""
         if len(slots):
-            ranges = self._ranges(self.table.cover, slots, self._edge())
-            self._wide.change(added=slots[ranges[:, 0] == kernels.WIDE])
-            self._enter(slots, ranges, np.arange(len(slots), dtype=SLOT_DTYPE))
+            boxes = self.table.cover[slots]
+            self._enter(slots, boxes, self._ranges(boxes, self._edge()))
 
     def _move(self, slots: NDArray[np.int32]) -> None:
         """Move slots between cells; those that were or become wide leave and enter."""
         if not len(slots):
             return
-        ranges = self._ranges(self.table.cover, slots, self._edge())
+        boxes = self.table.cover[slots]
+        ranges = self._ranges(boxes, self._edge())
         was_wide = self._arrays.ranges[slots, 0] == kernels.WIDE
         is_wide = ranges[:, 0] == kernels.WIDE
         if was_wide.any() or is_wide.any():
@@ -219,15 +224,8 @@ class GridStructure:
             self._remove(changed)
             self._add(changed)
             kept = ~(was_wide | is_wide)
-            slots, ranges = slots[kept], ranges[kept]
-        done = 0
-        while True:
-            done = kernels.move_slots(
-                self._arrays, self.table.cover, slots, ranges, done, axes(self.table)
-            )
-            if done == len(slots):
-                return
-            self._grow(ranges[done])
+            slots, boxes, ranges = slots[kept], boxes[kept], ranges[kept]
+        self._with_room(kernels.move_slots, slots, boxes, ranges)
 
     def _edge(self) -> float:
         """Return the edge; there is one as soon as there is an object."""
@@ -280,9 +278,7 @@ class GridStructure:
             return self._find_pairs(rule, start, stop, out, limit)
 
         blocks = int(self._arrays.meta[kernels.USED_BLOCKS])
-        rows = collect_rows(
-            fill, blocks, limit=limit, workers=workers, guess=4 * len(self.table)
-        )
+        rows = collect_rows(fill, blocks, limit=limit, workers=workers, guess=4 * len(self.table))
         if len(self._wide):
             ask = ask_neighbours(self.table, self._wide.slots, rule)
             crossing = self._from_cells(ask, limit=limit - len(rows), workers=workers)
@@ -405,7 +401,7 @@ class GridStructure:
             if len(slots):
                 raise InvariantError("grid: there are objects but no edge")
             return
-        ranges = self._ranges(self.table.cover, slots, self.edge)
+        ranges = self._ranges(self.table.cover[slots], self.edge)
         wide = ranges[:, 0] == kernels.WIDE
         self._wide.validate(slots[wide])
         kept = self._arrays.ranges[slots]
@@ -430,7 +426,9 @@ class GridStructure:
                 f"grid: {len(rows)} memberships in the cells, {len(expected)} by the boxes"
             )
         if len(rows) != meta[kernels.ENTRIES]:
-            raise InvariantError(f"grid: {meta[kernels.ENTRIES]} entries counted, {len(rows)} found")
+            raise InvariantError(
+                f"grid: {meta[kernels.ENTRIES]} entries counted, {len(rows)} found"
+            )
         lowest, highest = meta[kernels.LOWEST :][:ndim], meta[kernels.LOWEST + 3 :][:ndim]
         if len(rows) and not (
             (members["cells"] >= lowest).all() and (members["cells"] <= highest).all()
@@ -496,7 +494,8 @@ def _members(arrays: kernels.GridArrays) -> dict[str, NDArray[Any]]:
             "first": none.astype(np.bool_),
         }
     return {
-        name: np.concatenate(parts) for name, parts in zip(names, zip(*found, strict=True), strict=True)
+        name: np.concatenate(parts)
+        for name, parts in zip(names, zip(*found, strict=True), strict=True)
     }
 
 
@@ -521,7 +520,7 @@ class _Grid(BoxIndex):
 
     @property
     def edge(self) -> float | None:
-        """Edge of the cells in use: `cell_size`, or the one chosen; None before the first choice."""
+        """Edge of the cells in use: `cell_size` or the one chosen; None before there is one."""
         self._sync()
         return self._structure.edge
 

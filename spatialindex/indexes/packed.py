@@ -101,6 +101,7 @@ class PackedList:
 
     def pairs(self, rule: int, *, limit: int, workers: int) -> NDArray[np.int32]:
         """Return the pairs among the listed slots, ``(m, 2)``."""
+
         def fill(start: int, stop: int, out: NDArray[np.int32]) -> int:
             return self._scan_pairs(rule, start, stop, out, limit)
 

@@ -18,6 +18,7 @@ from spatialindex.kernels.simd import (
     down32,
     grown32,
     inside8,
+    local_floats,
     lowest_bit,
     overlap8,
     shrunk32,
@@ -41,12 +42,12 @@ _FULL = np.uint32(255)
 
 
 @kernel
-def write_lane(bounds, slots, block, lane, boxes, slot, dim):
-    """Put the float64 box of a slot into a lane, rounded outward."""
+def write_lane(bounds, slots, block, lane, slot, boxes, i, dim):
+    """Put a slot into a lane with the float64 box in row `i`, rounded outward."""
     ndim = len(dim)
     for d in range(ndim):
-        bounds[block, d, lane] = down32(boxes[slot, d])
-        bounds[block, ndim + d, lane] = up32(boxes[slot, ndim + d])
+        bounds[block, d, lane] = down32(boxes[i, d])
+        bounds[block, ndim + d, lane] = up32(boxes[i, ndim + d])
     slots[block, lane] = slot
 
 
@@ -144,8 +145,8 @@ def scan_regions(bounds, slots, n, ask, start, stop, counts, out, limit, dim):
     Adds the answers of each row to ``counts[row]``. Returns the whole count, or any number beyond
     `limit` as soon as there are more.
     """
-    q = np.empty(2 * len(dim), np.float32)
-    q_in = np.empty(2 * len(dim), np.float32)
+    q = local_floats()
+    q_in = local_floats()
     blocks = (n + LANES - 1) // LANES
     k = 0
     for row in range(start, stop):
@@ -167,8 +168,8 @@ def scan_pairs(bounds, slots, n, cover, state, rule, start, stop, out, limit, di
 
     Returns the count, or any number beyond `limit` as soon as there are more.
     """
-    q = np.empty(2 * len(dim), np.float32)
-    q_in = np.empty(2 * len(dim), np.float32)
+    q = local_floats()
+    q_in = local_floats()
     blocks = (n + LANES - 1) // LANES
     k = 0
     for first in range(start, stop):
@@ -206,9 +207,9 @@ def change_list(bounds, slots, positions, n, removed, moved, added, boxes, dim):
         clear_lane(bounds, slots, n // LANES, n % LANES, dim)
     for i in range(moved.shape[0]):
         at = positions[moved[i]]
-        write_lane(bounds, slots, at // LANES, at % LANES, boxes, moved[i], dim)
+        write_lane(bounds, slots, at // LANES, at % LANES, moved[i], boxes, moved[i], dim)
     for i in range(added.shape[0]):
-        write_lane(bounds, slots, n // LANES, n % LANES, boxes, added[i], dim)
+        write_lane(bounds, slots, n // LANES, n % LANES, added[i], boxes, added[i], dim)
         positions[added[i]] = n
         n += 1
     return n

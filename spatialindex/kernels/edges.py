@@ -13,7 +13,7 @@ The chance of meeting comes from counting the sample by cell, so clusters count 
 
 import numpy as np
 
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import allocating_kernel
 
 __all__ = ["edge_costs"]
 
@@ -26,7 +26,7 @@ _LARGEST = 2.0**30
 _M32 = 0xFFFFFFFF
 
 
-@kernel
+@allocating_kernel
 def edge_costs(sample, n, edges, max_cells, dim, costs):
     """Write the estimated cost an object, in ns, of pairs from scratch with each edge.
 

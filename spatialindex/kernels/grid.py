@@ -6,16 +6,16 @@ table ``cells[place] = x, y[, z], head, size``. Its members lie in a chain of bl
 
     cells   (3, 7) head 5 size 11     block 5 [s t u - - - - -] --link--> block 2 [8 members]
 
-An object is a member of every cell that its box touches, both ends included. To report it once, each
-lane carries a bit an axis: is this the first cell of the object along that axis? In cell ``c`` a
-query that begins in cell ``q`` takes an object when, on every axis, its bit is set or ``c == q``: that
-cell is the component-wise maximum of both lower corners and there is just one. Two members of a cell
-are a pair of that cell when, on every axis, one of the two bits is set. Whole blocks are decided so
-with a few bit operations, eight members at a time.
+An object is a member of every cell that its box touches, both ends included. To report it once,
+each lane carries a bit an axis: is this the first cell of the object along that axis? In cell
+``c`` a query that begins in cell ``q`` takes an object when, on every axis, its bit is set or ``c
+== q``: that cell is the component-wise maximum of both lower corners and there is just one. Two
+members of a cell are a pair of that cell when, on every axis, one of the two bits is set. Whole
+blocks are decided so with a few bit operations, eight members at a time.
 
 ``ranges[slot]`` remembers the cells an object is in, so that it can leave them whatever became of
-its box. Kernels that add members stop before an object for which there might not be room; the caller
-grows the arrays and goes on.
+its box. Kernels that add members stop before an object for which there might not be room; the
+caller grows the arrays and goes on.
 
 Sources: Teschner et al., Optimized Spatial Hashing for Collision Detection of Deformable Objects,
 2003; the deletion is Knuth's algorithm R (The Art of Computer Programming 3, section 6.4).
@@ -34,8 +34,8 @@ from spatialindex.kernels.blocks import (
     pairs_of_block,
     write_lane,
 )
-from spatialindex.kernels.jit import kernel
-from spatialindex.kernels.simd import LANES, overlap8
+from spatialindex.kernels.jit import allocating_kernel, kernel
+from spatialindex.kernels.simd import LANES, local_floats, local_ints, overlap8
 from spatialindex.kernels.sorting import order_of_keys
 
 __all__ = [
@@ -105,7 +105,7 @@ def _home(x, y, z, dim, last):
 
     Neighbouring cells share a run of 16 places in 2D and 8 in 3D; the runs are scattered.
     """
-    bits = 2 if len(dim) == 2 else 1
+    bits = 0
     low = (1 << bits) - 1
     mixed = ((x >> bits) & _M32) * 0x5BD1E995
     mixed ^= ((y >> bits) & _M32) * 0x2C1B3C6D
@@ -177,16 +177,16 @@ def largest_cell(cells, dim):
 
 
 @kernel
-def cell_ranges(boxes, slots, edge, max_cells, dim, ranges):
-    """Write the range of cells of each slot's box to ``ranges[i]``, `WIDE` where it is too much."""
+def cell_ranges(boxes, edge, max_cells, dim, ranges):
+    """Write the range of cells of each box to ``ranges[i]``, `WIDE` where it is too much."""
     ndim = len(dim)
     wide = 0
-    for i in range(slots.shape[0]):
+    for i in range(boxes.shape[0]):
         covered = 1.0
         fits = True
         for d in range(ndim):
-            lower = np.floor(boxes[slots[i], d] / edge)
-            upper = np.floor(boxes[slots[i], ndim + d] / edge)
+            lower = np.floor(boxes[i, d] / edge)
+            upper = np.floor(boxes[i, ndim + d] / edge)
             fits &= (lower >= -LARGEST_CELL) & (upper <= LARGEST_CELL)
             if not fits:
                 break
@@ -213,7 +213,7 @@ def _spread(value, ndim):
     return (value | (value << 2)) & 0x09249249
 
 
-@kernel
+@allocating_kernel
 def spatial_order(ranges, dim):
     """Return the int32 order of rows of ranges along a Morton curve through their first cells."""
     ndim = len(dim)
@@ -238,10 +238,10 @@ def spatial_order(ranges, dim):
 
 
 @kernel
-def expected_size(ranges, order, dim):
-    """Estimate how many (blocks, cells) objects with these ranges, met in spatial order, occupy.
+def expected_size(ranges, dim):
+    """Estimate how many (blocks, cells) objects with these ranges, in spatial order, occupy.
 
-    Cells in which an object begins are counted, runs of the order at a time. Of the other cells of
+    Cells in which an object begins are counted, runs of rows at a time. Of the other cells of
     an object, those are new that nobody begins in: about ``exp(-objects a cell)`` of them.
     """
     ndim = len(dim)
@@ -249,8 +249,7 @@ def expected_size(ranges, order, dim):
     begun = 0.0
     held = 0.0
     before = -1
-    for k in range(order.shape[0]):
-        i = order[k]
+    for i in range(ranges.shape[0]):
         if ranges[i, 0] == WIDE:
             continue
         covered = 1.0
@@ -275,7 +274,7 @@ def expected_size(ranges, order, dim):
 
 @kernel
 def _first_bits(grid, block, lane, slot, x, y, z, dim):
-    """Set the lane's bits that tell whether the cell is the object's first along each axis."""
+    """Set the lane's bits that tell whether the cell is the slot's first along each axis."""
     bit = np.uint8(1 << lane)
     for d in range(len(dim)):
         c = x
@@ -290,7 +289,7 @@ def _first_bits(grid, block, lane, slot, x, y, z, dim):
 
 
 @kernel
-def _enter(grid, boxes, slot, x, y, z, dim):
+def _enter(grid, slot, boxes, i, x, y, z, dim):
     """Make a slot a member of a cell, which is created when it is new. There must be room."""
     ndim = len(dim)
     cells, meta = grid.cells, grid.meta
@@ -328,7 +327,7 @@ def _enter(grid, boxes, slot, x, y, z, dim):
         cells[at, ndim] = block
         for d in range(ndim):
             grid.first[block, d] = 0
-    write_lane(grid.bounds, grid.slots, block, lane, boxes, slot, dim)
+    write_lane(grid.bounds, grid.slots, block, lane, slot, boxes, i, dim)
     _first_bits(grid, block, lane, slot, x, y, z, dim)
     cells[at, ndim + 1] = size + 1
     meta[ENTRIES] += 1
@@ -387,18 +386,17 @@ def _has_room(grid, ranges, i, dim):
 
 
 @kernel
-def enter_slots(grid, boxes, slots, ranges, order, start, dim):
-    """Make slots members of the cells of their ranges, from ``order[start]`` on.
+def enter_slots(grid, slots, boxes, ranges, start, dim):
+    """Make slots members of the cells of their ranges, from row `start` on.
 
-    Row ``i = order[k]`` of `slots` and `ranges` is the k-th to enter. Wide ones are only marked.
-    Returns where it stopped for want of room, or the length of `order`.
+    Row `i` of `boxes` and `ranges` belongs to ``slots[i]``. Wide ones are only marked. Returns the
+    row it stopped at for want of room, or the number of slots.
     """
     ndim = len(dim)
-    for k in range(start, order.shape[0]):
-        i = order[k]
+    for i in range(start, slots.shape[0]):
         slot = slots[i]
         if ranges[i, 0] != WIDE and not _has_room(grid, ranges, i, dim):
-            return k
+            return i
         for c in range(2 * ndim):
             grid.ranges[slot, c] = ranges[i, c]
         if ranges[i, 0] == WIDE:
@@ -408,8 +406,8 @@ def enter_slots(grid, boxes, slots, ranges, order, start, dim):
         for x in range(np.int64(ranges[i, 0]), np.int64(ranges[i, ndim]) + 1):
             for y in range(np.int64(ranges[i, 1]), np.int64(ranges[i, ndim + 1]) + 1):
                 for z in range(z0, z1 + 1):
-                    _enter(grid, boxes, slot, x, y, z, dim)
-    return order.shape[0]
+                    _enter(grid, slot, boxes, i, x, y, z, dim)
+    return slots.shape[0]
 
 
 @kernel
@@ -439,14 +437,14 @@ def _holds_cell(r, x, y, z, dim):
 
 
 @kernel
-def move_slots(grid, boxes, slots, ranges, start, dim):
+def move_slots(grid, slots, boxes, ranges, start, dim):
     """Move slots, all of them in cells, to new ranges that are not wide, from row `start` on.
 
     A slot leaves the cells it is not in any more, enters the new ones and is rewritten in those it
     stays in. Returns the row it stopped at for want of room, or the number of slots.
     """
     ndim = len(dim)
-    old = np.empty(2 * ndim, np.int32)
+    old = local_ints()
     for i in range(start, slots.shape[0]):
         slot = slots[i]
         if not _has_room(grid, ranges, i, dim):
@@ -464,7 +462,7 @@ def move_slots(grid, boxes, slots, ranges, start, dim):
                         at = _find_cell(grid.cells, x, y, z, dim)
                         found = _find_member(grid, at, slot, dim)
                         block, lane = found // LANES, found % LANES
-                        write_lane(grid.bounds, grid.slots, block, lane, boxes, slot, dim)
+                        write_lane(grid.bounds, grid.slots, block, lane, slot, boxes, i, dim)
                         _first_bits(grid, block, lane, slot, x, y, z, dim)
                     else:
                         _leave(grid, slot, x, y, z, dim)
@@ -474,7 +472,7 @@ def move_slots(grid, boxes, slots, ranges, start, dim):
             for y in range(np.int64(new[1]), np.int64(new[ndim + 1]) + 1):
                 for z in range(z0, z1 + 1):
                     if not _holds_cell(old, x, y, z, dim):
-                        _enter(grid, boxes, slot, x, y, z, dim)
+                        _enter(grid, slot, boxes, i, x, y, z, dim)
     return slots.shape[0]
 
 
@@ -512,9 +510,9 @@ def query_regions(grid, ask, edge, start, stop, counts, out, limit, dim):
     more.
     """
     ndim = len(dim)
-    q = np.empty(2 * ndim, np.float32)
-    q_in = np.empty(2 * ndim, np.float32)
-    span = np.zeros(6, np.int64)
+    q = local_floats()
+    q_in = local_floats()
+    span = local_ints()
     k = 0
     for row in range(start, stop):
         before = k
@@ -547,7 +545,16 @@ def query_regions(grid, ask, edge, start, stop, counts, out, limit, dim):
                                 mask &= np.uint32(grid.first[block, ndim - 1])
                             if mask != 0:
                                 k = hits_of_block(
-                                    mask, grid.bounds, grid.slots, block, q_in, ask, row, dim, out, k
+                                    mask,
+                                    grid.bounds,
+                                    grid.slots,
+                                    block,
+                                    q_in,
+                                    ask,
+                                    row,
+                                    dim,
+                                    out,
+                                    k,
                                 )
                             block = np.int64(grid.link[block])
         counts[row] += k - before
@@ -572,9 +579,8 @@ def find_pairs(grid, cover, state, rule, start, stop, out, limit, dim):
 
     Returns the count, or any number beyond `limit` as soon as there are more.
     """
-    ndim = len(dim)
-    q = np.empty(2 * ndim, np.float32)
-    q_in = np.empty(2 * ndim, np.float32)
+    q = local_floats()
+    q_in = local_floats()
     bounds, slots = grid.bounds, grid.slots
     k = 0
     for block in range(start, stop):

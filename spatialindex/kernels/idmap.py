@@ -1,7 +1,7 @@
 """A hash map from int64 ids to int32 slots: open addressing, linear probing, no tombstones.
 
-``keys[i]`` is an id or -1, ``slots[i]`` its slot. Removal shifts later entries back into the gap, so
-that a map under churn stays as short to search as a fresh one::
+``keys[i]`` is an id or -1, ``slots[i]`` its slot. Removal shifts later entries back into the gap,
+so that a map under churn stays as short to search as a fresh one::
 
     home:  3  3  4         remove the first        3  4
     keys: [a][b][c][-1]    ------------------->   [b][c][-1][-1]

@@ -6,7 +6,8 @@ x, y[, z], upper x, y[, z], rounded outward. One test of a block gives a bit mas
     lanes of a block, x axis:   [0,1] [2,3] [4,5] [6,7] empty empty empty empty
     overlap8 with [2.5, 4.0] -> 0b00000110   (lanes 1 and 2)
 
-An empty lane holds NaN and meets nothing, not even an infinite query, so no count of lanes is needed.
+An empty lane holds NaN and meets nothing, not even an infinite query, so no count of lanes is
+needed.
 
 `overlap8` is a *maybe*: a box can be up to a rounding step smaller than its lane. `inside8`, the
 strict test against a query rounded inward, is a *surely*; only lanes that are maybe and not surely
@@ -18,8 +19,10 @@ when compilation is off or bounds are checked.
 
 import numpy as np
 from llvmlite import ir
-from numba import types
+from numba import config, types
+from numba.core import cgutils
 from numba.extending import intrinsic
+from numba.np.arrayobj import populate_array
 
 from spatialindex.kernels.jit import PLAIN, kernel
 
@@ -28,6 +31,8 @@ __all__ = [
     "down32",
     "grown32",
     "inside8",
+    "local_floats",
+    "local_ints",
     "lowest_bit",
     "overlap8",
     "shrunk32",
@@ -44,20 +49,15 @@ _TINY = np.float32(1e-44)  # a few steps of a subnormal
 
 @kernel
 def down32(x):
-    """Return the largest float32 that is at most the float64 `x`."""
-    if x > _F32_MAX:
-        return np.float32(_F32_MAX) if x < np.inf else np.float32(np.inf)
-    if x < -_F32_MAX:
-        return np.float32(-np.inf)
-    f = np.float32(x)
-    if np.float64(f) > x:
-        f = np.nextafter(f, np.float32(-np.inf))
-    return f
+    """Return a float32 at most the float64 `x`, and `x` itself where that is a float32."""
+    f = np.float32(min(x, _F32_MAX))
+    step = abs(f) * _STEP + _TINY
+    return np.float32(f - step) if np.float64(f) > x else f
 
 
 @kernel
 def up32(x):
-    """Return the smallest float32 that is at least the float64 `x`."""
+    """Return a float32 at least the float64 `x`, and `x` itself where that is a float32."""
     return -down32(-x)
 
 
@@ -71,6 +71,54 @@ def grown32(x):
 def shrunk32(x):
     """Return a float32 at least one step below the finite float32 `x`."""
     return np.float32(x - (abs(x) * _STEP + _TINY))
+
+
+@intrinsic
+def _stack_floats(typingctx):
+    """Eight float32 on the stack of the calling function, as an array."""
+    return types.Array(types.float32, 1, "C")(), _stack_array(ir.FloatType(), 4)
+
+
+@intrinsic
+def _stack_ints(typingctx):
+    """Eight int64 on the stack of the calling function, as an array."""
+    return types.Array(types.int64, 1, "C")(), _stack_array(ir.IntType(64), 8)
+
+
+def _stack_array(element, size):
+    """Make the code of an array of eight elements that lives as long as the calling function."""
+
+    def generate(context, builder, signature, args):
+        data = cgutils.alloca_once(builder, element, size=ir.Constant(ir.IntType(64), LANES))
+        array = context.make_array(signature.return_type)(context, builder)
+        length = context.get_constant(types.intp, LANES)
+        stride = context.get_constant(types.intp, size)
+        populate_array(
+            array,
+            data=data,
+            shape=cgutils.pack_array(builder, [length]),
+            strides=cgutils.pack_array(builder, [stride]),
+            itemsize=stride,
+            meminfo=None,
+        )
+        return array._getvalue()
+
+    return generate
+
+
+if config.DISABLE_JIT:
+
+    def local_floats():
+        """Return scratch for eight float32."""
+        return np.empty(LANES, np.float32)
+
+    def local_ints():
+        """Return scratch for eight int64."""
+        return np.empty(LANES, np.int64)
+
+else:
+    # intrinsics put their code into the caller, whose stack it is; a function would return
+    local_floats, local_ints = _stack_floats, _stack_ints
 
 
 if PLAIN:

@@ -11,7 +11,7 @@ Source: Knuth, The Art of Computer Programming 3, section 5.2.5.
 
 import numpy as np
 
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import allocating_kernel, kernel
 
 __all__ = ["order_of_keys", "pack_rows", "sort_keys", "unpack_rows"]
 
@@ -68,7 +68,7 @@ def _sort_short(keys):
         keys[j] = key
 
 
-@kernel
+@allocating_kernel
 def sort_keys(keys, other, low, bits):
     """Sort uint64 keys by the `bits` bits above the lowest `low`; stable.
 
@@ -109,7 +109,7 @@ def sort_keys(keys, other, low, bits):
     return keys
 
 
-@kernel
+@allocating_kernel
 def order_of_keys(keys, bits):
     """Return the int32 order that sorts uint64 keys below ``2**bits``, at most 32; stable."""
     n = keys.shape[0]
