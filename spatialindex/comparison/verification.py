@@ -1,0 +1,234 @@
+"""Every answer against the oracle, before anything is timed.
+
+All contestants play the recording together. In a frame that is checked the oracle answers once,
+and each contestant is asked `pairs(among="active")`, `pairs(among="all")` and one batch of range
+queries, whose arrays have to be equal to the oracle's: same rows, same order, same type. A
+contestant that differs, or raises, is out from there on; the others go on.
+
+An example of what is said of one that differs::
+
+    frame 12, pairs(among='all'): 3 rows are missing, first (3, 5); 1 row is too much, first (3, 4)
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spatialindex import oracle
+from spatialindex.comparison.planning import spread
+from spatialindex.comparison.playback import edge_queries
+from spatialindex.constants import STATE_DTYPE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from spatialindex.comparison.contestants import Entrant
+    from spatialindex.comparison.planning import Plan
+    from spatialindex.comparison.playback import Playback
+    from spatialindex.protocol import Among, Index
+    from spatialindex.scenes.recording import Frame
+
+    Rows = NDArray[np.int64]
+
+__all__ = ["Verification", "difference", "verify"]
+
+_COUNTED = 9  # frames in which statistics are taken; some need a counting pass of their own
+_SHOWN = 3  # rows of a difference that are named
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What the oracle found; what came of it is in the entrants."""
+
+    frames: int
+    """Frames in which it answered."""
+    pair_rows: int
+    """Rows of pairs, over both ``among`` options."""
+    query_rows: int
+    """Rows of query answers."""
+
+
+@dataclass(frozen=True)
+class _Expected:
+    """The oracle's answers in one frame."""
+
+    sample: Rows | None
+    """Objects whose pairs are compared; None is all."""
+    pairs: dict[Among, Rows]
+    """By the option; the timed one comes last, since statistics are about the last call."""
+    asked: NDArray[np.float64]
+    found: Rows
+
+
+def verify(
+    play: Playback,
+    plan: Plan,
+    entrants: Sequence[Entrant],
+    *,
+    allowance: float,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Verification:
+    """Play the frames up to the last planned one and compare every answer in the planned ones.
+
+    Parameters
+    ----------
+    play : Playback
+        What is played and asked.
+    plan : Plan
+        Which frames are checked, and what of them.
+    entrants : sequence of Entrant
+        Who is checked; what came of it is in them afterwards.
+    allowance : float
+        Seconds after which an entrant is checked no further. The first frame is checked in any
+        case.
+    progress : callable, optional
+        Called as ``progress(what, done, total)``.
+    """
+    indexes = [entrant.contestant.make(play.ndim) for entrant in entrants]
+    counted = {plan.frames[k] for k in spread(len(plan.frames), _COUNTED)}
+    planned = set(plan.frames)
+    total = plan.frames[-1] + 1
+    pair_rows = query_rows = frames = 0
+    for t in range(total):
+        playing = [
+            (entrant, index)
+            for entrant, index in zip(entrants, indexes, strict=True)
+            if entrant.status == "ok" and entrant.check_seconds <= allowance
+        ]
+        if not playing:
+            break
+        changes, expected = play.changes(t), None
+        if t in planned:
+            expected = _expect(play, plan, t)
+            frames += 1
+            pair_rows += sum(len(rows) for rows in expected.pairs.values())
+            query_rows += len(expected.found)
+        for entrant, index in playing:
+            started = time.perf_counter()
+            with entrant.blamed("failed", f"frame {t}"):
+                changes.apply(index)
+                if expected is not None:
+                    _check(entrant, index, plan, expected, t, takes_stats=t in counted)
+            entrant.check_seconds += time.perf_counter() - started
+        if progress is not None:
+            progress("checking", t + 1, total)
+    return Verification(frames, pair_rows, query_rows)
+
+
+def _check(
+    entrant: Entrant, index: Index, plan: Plan, expected: _Expected, t: int, *, takes_stats: bool
+) -> None:
+    """Ask one contestant everything and note the first answer that differs."""
+    found: list[tuple[str, str | None]] = []
+    for among, rows in expected.pairs.items():
+        answer = _sampled(index.pairs(among=among), expected.sample)
+        found.append((f"pairs(among={among!r})", difference(answer, rows)))
+    if plan.queries:
+        call = f"query() of {plan.queries} boxes"
+        found.append((call, difference(index.query(expected.asked), expected.found)))
+    for call, words in found:
+        if words is not None:
+            entrant.status = "differs"
+            entrant.note = f"frame {t}, {call}: {words}"
+            return
+    if takes_stats:
+        entrant.stats.append(index.stats())
+    entrant.checked += 1
+    entrant.last_checked = t
+
+
+def _expect(play: Playback, plan: Plan, t: int) -> _Expected:
+    """Let the oracle answer everything that is asked in a frame."""
+    frame = play.frame(t)
+    state = _state(frame)
+    sample, pairs = None, {}
+    if plan.pairs:
+        if plan.share < 1.0:
+            count = max(1, int(len(frame.ids) * plan.share))
+            rng = np.random.default_rng((play.seed, t, 1))
+            rows = np.sort(rng.permutation(len(frame.ids))[:count])
+            sample, overlapping = frame.ids[rows], _partners(frame, rows)
+        else:
+            # the boxes alone: layer and mask are taken into account below, for both rules
+            overlapping = oracle.pairs(frame.ids, frame.boxes)
+        a, b = (np.searchsorted(frame.ids, overlapping[:, k]) for k in (0, 1))
+        options: tuple[Among, Among] = ("active", "all")
+        for among in options if play.among == "all" else options[::-1]:
+            pairs[among] = overlapping[oracle.passes(state[a], state[b], among=among)]
+    asked, found = np.empty((0, 2 * play.ndim)), np.empty((0, 2), np.int64)
+    if plan.queries:
+        asked = np.concatenate((play.batch(t), edge_queries(frame, play.ndim)))
+        found = oracle.query(frame.ids, frame.boxes, state, asked)
+    return _Expected(sample, pairs, asked, found)
+
+
+def _partners(frame: Frame, rows: NDArray[np.intp]) -> Rows:
+    """Return the overlapping pairs with a member among the objects in `rows`."""
+    met = oracle.query(frame.ids, frame.boxes, None, frame.boxes[rows])
+    own, other = frame.ids[rows][met[:, 0]], met[:, 1]
+    both = np.stack((np.minimum(own, other), np.maximum(own, other)), axis=-1)[own != other]
+    return np.unique(both, axis=0)  # rows in lexicographic order, as pairs are
+
+
+def _sampled(answer: Any, sample: Rows | None) -> Any:
+    """Keep the pairs of an answer that have a member in the sample."""
+    if sample is None:
+        return answer
+    return answer[np.isin(answer, sample).any(axis=1)]
+
+
+def _state(frame: Frame) -> NDArray[np.void]:
+    state = np.zeros(len(frame.ids), STATE_DTYPE)
+    for name, values in frame.options().items():
+        state[name] = values
+    return state
+
+
+def difference(got: Any, expected: Rows) -> str | None:
+    """Say how an answer differs from the right one; None when they are equal.
+
+    >>> right = np.array([[0, 1], [0, 2]])
+    >>> difference(np.array([[0, 1], [1, 2]]), right)
+    '1 row is missing, first (0, 2); 1 row is too much, first (1, 2)'
+    >>> difference(right[::-1], right)
+    'the rows are right, but not in canonical order'
+    >>> difference(right.copy(), right) is None
+    True
+    """
+    if not isinstance(got, np.ndarray) or got.dtype != expected.dtype:
+        kind = got.dtype if isinstance(got, np.ndarray) else type(got).__name__
+        return f"the answer is {kind}, not an array of {expected.dtype}"
+    if got.ndim != 2 or got.shape[1] != 2:
+        return f"the answer has shape {got.shape}, not (m, 2)"
+    if np.array_equal(got, expected):
+        return None
+    mine, right = _as_records(got), _as_records(expected)
+    words = []
+    for rows, what in (
+        (np.setdiff1d(right, mine), "missing"),
+        (np.setdiff1d(mine, right), "too much"),
+    ):
+        if len(rows):
+            first = ", ".join(str(tuple(row.item())) for row in rows[:_SHOWN])
+            words.append(f"{_rows(len(rows))} {what}, first {first}")
+    repeats = len(mine) - len(np.unique(mine))
+    if repeats:
+        words.append(f"{_rows(repeats)} there more than once")
+    return "; ".join(words) or "the rows are right, but not in canonical order"
+
+
+def _as_records(rows: Rows) -> NDArray[np.void]:
+    """View rows as records, which sort and compare as a whole."""
+    pair = np.dtype([("a", np.int64), ("b", np.int64)])
+    records: NDArray[np.void] = np.ascontiguousarray(rows).view(pair)[:, 0]
+    return records
+
+
+def _rows(count: int) -> str:
+    return "1 row is" if count == 1 else f"{count:,} rows are"
