@@ -1,0 +1,28 @@
+"""The commands together."""
+
+from __future__ import annotations
+
+import click
+
+import spatialindex
+from spatialindex.cli.compare import compare
+from spatialindex.cli.generate import generate
+from spatialindex.cli.group import OneLineGroup
+from spatialindex.cli.info import info
+from spatialindex.cli.warmup import warmup
+
+__all__ = ["command"]
+
+
+@click.group(cls=OneLineGroup, no_args_is_help=True)
+@click.version_option(spatialindex.__version__, message="%(prog)s %(version)s")
+def command() -> None:
+    """Spatial indexes for axis-aligned boxes, side by side on your own scene.
+
+    A SCENE is the path of a recording (.npz, .aabbs) or a generator's specification such as
+    uniform:n=10000,ndim=3.
+    """
+
+
+for _command in (compare, info, generate, warmup):
+    command.add_command(_command)

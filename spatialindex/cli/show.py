@@ -1,0 +1,86 @@
+"""Where output goes: tables and JSON to stdout, a progress bar to a terminal's stderr."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from rich.console import Console, RenderableType
+    from rich.progress import TaskID
+
+__all__ = ["print_json", "print_rich", "progress_bar", "stdout_console"]
+
+_PIPED_WIDTH = 160  # where there is no terminal whose width could be asked
+_REFRESH = 0.1  # seconds between two drawings of the bar
+
+
+def print_json(value: Any) -> None:
+    """Write JSON to stdout, and nothing else."""
+    click.echo(json.dumps(value, indent=2, allow_nan=False))
+
+
+def stdout_console() -> Console:
+    """Return a console as wide as the terminal, and wide where output goes elsewhere."""
+    from rich.console import Console
+
+    is_wide = not sys.stdout.isatty() and "COLUMNS" not in os.environ
+    return Console(file=sys.stdout, highlight=False, width=_PIPED_WIDTH if is_wide else None)
+
+
+def print_rich(*parts: RenderableType) -> None:
+    """Draw on stdout."""
+    console = stdout_console()
+    for part in parts:
+        console.print(part)
+
+
+@contextmanager
+def progress_bar(title: str) -> Iterator[Callable[[str, int, int], None] | None]:
+    """Show a bar on stderr while something long runs; yields what to call as it goes on.
+
+    Without a terminal it yields None. The bar is drawn only when it is told something, never from
+    a thread of its own, which would take time from what is measured.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield None
+        return
+    bar = Progress(
+        TextColumn(title, markup=False),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=None),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        auto_refresh=False,
+    )
+    tasks: dict[str, TaskID] = {}
+    drawn = 0.0
+
+    def tell(what: str, done: int, total: int) -> None:
+        nonlocal drawn
+        if what not in tasks:
+            for task in tasks.values():
+                bar.update(task, visible=False)
+            tasks[what] = bar.add_task(what, total=total)
+        bar.update(tasks[what], completed=done, total=total)
+        now = time.monotonic()
+        if now - drawn >= _REFRESH or done == total:
+            drawn = now
+            bar.refresh()
+
+    with bar:
+        yield tell
