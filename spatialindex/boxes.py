@@ -3,8 +3,8 @@
 A maker never returns less than the exact shape of the numbers it is given, and it returns the exact
 box where float64 has it. A bound that float64 does not have is the next number outward::
 
-    box_from_sphere([0.1, 0], 0.3)    upper x: 0.1 + 0.3 lies between 0.4 and the number above it;
-                                      the box ends at the one above
+    box_from_sphere([0.1, 0], 0.7)    upper x: 0.1 + 0.7 lies between 0.7999999999999999 and 0.8,
+                                      the next float64: the box ends at 0.8
     box_from_sphere([0.5, 0], 0.25)   upper x: 0.75 exactly, and a box that starts there touches
 
 One in, one out: when every argument is one shape, the answer is one box of shape ``(2*ndim,)``;

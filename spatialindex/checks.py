@@ -316,7 +316,8 @@ def as_float64(
         raise error(f"{place.name}: dtype object is not real numbers; convert with astype(float)")
     if kind in "iu" and array.size and max(int(array.max()), -int(array.min())) > _EXACT_INTEGER:
         _refuse_integers(array, place, error)
-    floats = np.array(array, dtype=BOX_DTYPE, order="C")
+    with np.errstate(all="ignore"):  # what overflows is told below, and not by a warning
+        floats = np.array(array, dtype=BOX_DTYPE, order="C")
     if array.dtype.itemsize > BOX_DTYPE.itemsize:
         changed = (floats != array) & (array == array)  # and not NaN
         if changed.any():

@@ -1,11 +1,12 @@
 """Sums rounded outward: never inside the exact value, and the exact value where float64 has it.
 
-The box of a ball at 0.1 with radius 0.3 ends at 0.1 + 0.3, which float64 cannot hold; the nearest
-number is 0.4, and it may be too small by a hair, so that a ball touching from outside is missed.
-Its error is known exactly (Dekker's error-free transformations), and the sign of that decides::
+The box of a ball at 0.1 with radius 0.7 ends at 0.1 + 0.7, which float64 cannot hold; the nearest
+number is too small by a hair, so that a ball which just touches from outside is missed. The error
+of a sum is known exactly (Dekker's error-free transformations), and its sign decides::
 
-    0.1 + 0.3  ->  0.4 with error +2.8e-17   exact value above 0.4: upper bound 0.4 + one step
-    0.5 + 0.25 ->  0.75 with error 0         representable: 0.75, so that touching is not lost
+    0.1 + 0.7   ->  0.7999999999999999, short by 2.8e-17   upper bound 0.8, the next number
+    0.1 + 0.3   ->  0.4, too large by 2.8e-17              upper bound 0.4, outside as it is
+    0.5 + 0.25  ->  0.75, exactly                          upper bound 0.75: touching is kept
 
 Adding a step whatever the error, as is often done, would make boxes that merely come close touch.
 
@@ -32,8 +33,7 @@ _SPLITTER: Final = 2.0**27 + 1.0
 """Dekker's constant for 53 bits: splits a number into two halves whose products are exact."""
 
 _SMALL: Final = 2.0**-450
-_LARGE: Final = 2.0**450
-"""Factors between these have products whose errors neither underflow nor overflow."""
+"""Two factors from here on have a product whose error is not rounded for being subnormal."""
 
 _CHUNK: Final = 4096
 """Rows at a time: the intermediate arrays stay in the cache."""
@@ -87,11 +87,8 @@ def _fill_extent_bounds(
         errors.append(error)
         extent, error = _two_sum(extent, product)
         errors.append(error)
-    plain = (
-        _have_exact_products(weights).all(axis=2)
-        & _have_exact_products(half).all(axis=1, keepdims=True)
-        & (np.abs(centers) <= 2.0**1000)
-    )
+    plain = _have_exact_products(weights).all(axis=2)
+    plain &= _have_exact_products(half).all(axis=1, keepdims=True)
     for sign, bound in ((-1.0, lower), (1.0, upper)):
         outer, decided = _ceiling(sign * centers, extent, errors)
         for row, axis in np.argwhere(~(decided & plain)).tolist():
@@ -109,7 +106,8 @@ def _ceiling(
     """Return the smallest float64 not below ``center + extent + sum(errors)``, and where it is so.
 
     The errors are summed in float64 themselves. That sum is off by less than ``slack``; a bound
-    that hangs on the difference is not decided.
+    that hangs on the difference is not decided. Neither is one on the way to which something
+    overflowed: an error that is not finite makes the slack infinite or NaN.
     """
     nearest, error = _two_sum(center, extent)
     rest, size = error.copy(), np.abs(error)
@@ -119,9 +117,9 @@ def _ceiling(
     # at most six numbers: five roundings of at most 2**-53 of the sum of magnitudes each
     slack = size * 2.0**-50
     nearest, rest = _two_sum(nearest, rest)
-    # the neighbours of x are at least 2**-53 |x| away, and |rest| is at most half the way to one
-    decided = (np.abs(rest) > slack) & (slack <= np.abs(nearest) * 2.0**-56)
-    decided |= size == 0.0
+    # |rest| is at most half the way to a neighbour: with less than itself added, it does not reach
+    # the neighbour, nor change its sign
+    decided = (np.abs(rest) > slack) | (size == 0.0)
     return _step_up(nearest, rest > 0.0), decided
 
 
@@ -166,7 +164,8 @@ def _two_product(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the rounded product and its error: together they are ``a * b`` exactly.
 
-    Exactly only for factors that `_have_exact_products` accepts.
+    Exactly only for factors that `_have_exact_products` accepts; the error is not finite where a
+    step overflowed.
     """
     product: NDArray[np.float64] = a * b
     a_high, a_low = _split(a)
@@ -186,6 +185,6 @@ def _split(a: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.floa
 
 
 def _have_exact_products(factors: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Tell which factors, zero or more, are safe from underflow and overflow in a product."""
-    safe: NDArray[np.bool_] = (factors == 0.0) | ((factors >= _SMALL) & (factors <= _LARGE))
-    return safe
+    """Tell which factors, zero or more, `_two_product` multiplies without loss."""
+    exact: NDArray[np.bool_] = (factors == 0.0) | (factors >= _SMALL)
+    return exact

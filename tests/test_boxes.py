@@ -366,6 +366,9 @@ def test_extended_precision_is_taken_only_where_float64_has_it():
     wide[1, 3] += np.finfo(np.longdouble).eps
     with refuses("boxes[1]: upper y 1.00000000000000"):
         as_boxes(wide)
+    wide[1, 3] = np.longdouble("1e4000")
+    with refuses("boxes[1]: upper y 1e+4000 is not a float64 number; round it outward"):
+        as_boxes(wide)
     wide[1, 3] = np.nan
     with refuses("boxes[1]: upper y is nan"):
         as_boxes(wide)
