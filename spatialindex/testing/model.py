@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from spatialindex.protocol import Among, Predicate, Sensors
 
+    Content = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.void]]
+
 __all__ = ["Model"]
 
 
@@ -50,18 +52,20 @@ class Model:
         self._boxes: dict[int, NDArray[np.float64]] = {}
         self._states: dict[int, NDArray[np.void]] = {}
         self._highest = -1
+        # ids, boxes and states in the order of the ids; None when they have changed
+        self._arrays: Content | None = None
 
     # Content
 
     @property
     def ids(self) -> NDArray[np.int64]:
         """Ids of all objects, ascending."""
-        return np.array(sorted(self._boxes), ID_DTYPE)
+        return self._content()[0].copy()
 
     @property
     def bounds(self) -> NDArray[np.float64] | None:
         """One box around all objects, or None."""
-        return oracle.bounds(self.boxes())
+        return oracle.bounds(self._content()[1])
 
     @property
     def next_id(self) -> int:
@@ -78,6 +82,8 @@ class Model:
         """Return stored boxes, ``(2*ndim,)`` for one id; of all objects by ascending id."""
         if isinstance(ids, int | np.integer):
             return self._boxes[int(ids)].copy()
+        if ids is None:
+            return self._content()[1].copy()
         rows = [self._boxes[i] for i in self._listed(ids)]
         return np.array(rows, BOX_DTYPE).reshape(-1, 2 * self.ndim)
 
@@ -85,6 +91,8 @@ class Model:
         """Return layers, masks and flags, shape ``()`` for one id; of all by ascending id."""
         if isinstance(ids, int | np.integer):
             return self._states[int(ids)].reshape(()).copy()
+        if ids is None:
+            return self._content()[2].copy()
         rows = [self._states[i] for i in self._listed(ids)]
         return np.concatenate([np.empty(0, STATE_DTYPE), *rows])
 
@@ -106,6 +114,7 @@ class Model:
         if rows.ndim == 1 and rows.size:
             options = {"layer": layer, "mask": mask, "static": static, "asleep": asleep}
             return int(self.insert(rows[None], ids, sensor=sensor, **options)[0])
+        self._arrays = None
         rows = rows.reshape(-1, 2 * self.ndim)
         n = len(rows)
         new = np.arange(n) + self.next_id if ids is None else np.asarray(ids, ID_DTYPE).reshape(n)
@@ -118,22 +127,26 @@ class Model:
 
     def update(self, ids: ArrayLike | None, boxes: ArrayLike) -> None:
         """Give objects new boxes; `ids` None is every object by ascending id."""
+        self._arrays = None
         rows = np.asarray(boxes, BOX_DTYPE).reshape(-1, 2 * self.ndim)
         for i, row in zip(self._listed(ids), rows, strict=True):
             self._boxes[i] = row.copy()
 
     def remove(self, ids: ArrayLike) -> None:
         """Take objects out."""
+        self._arrays = None
         for i in self._listed(ids):
             del self._boxes[i], self._states[i]
 
     def clear(self) -> None:
         """Take all objects out; the highest id is remembered."""
+        self._arrays = None
         self._boxes.clear()
         self._states.clear()
 
     def set_state(self, ids: ArrayLike, **options: ArrayLike | None) -> None:
         """Change layers, masks and flags."""
+        self._arrays = None
         listed = self._listed(ids)
         for name, value in options.items():
             if value is not None:
@@ -203,8 +216,11 @@ class Model:
         )
         return listed
 
-    def _content(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.void]]:
-        return self.ids, self.boxes(), self.state()
+    def _content(self) -> Content:
+        if self._arrays is None:
+            ids = sorted(self._boxes)
+            self._arrays = np.array(ids, ID_DTYPE), self.boxes(ids), self.state(ids)
+        return self._arrays
 
     def _rows(self, values: ArrayLike, width: int) -> tuple[NDArray[np.float64], bool]:
         """Return a batch, and whether it was one."""

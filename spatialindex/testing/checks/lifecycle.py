@@ -39,7 +39,7 @@ def check_copies_are_independent(factory: Factory, ndim: int) -> None:
     box = [0.0] * ndim + [1.0] * ndim
     for how in COPIES:
         for is_asked_before in (False, True):
-            original = _mixed(factory, ndim)
+            original = _mixed(factory, ndim, n=50)
             if is_asked_before:
                 original.check()
                 # a change that the structure has not seen yet
@@ -180,8 +180,8 @@ def check_answers_beyond_max_rows_are_refused(factory: Factory, ndim: int) -> No
 
 def check_worker_count_changes_nothing(factory: Factory, ndim: int) -> None:
     """Answers are the same arrays, order of unsorted ones included, with 1, 2 and 3 workers."""
-    frame = generate("sizes", n=1500, ndim=ndim, seed=44).frame(0)
-    asked = frame.boxes[::2]
+    frame = generate("sizes", n=1000, ndim=ndim, seed=44).frame(0)
+    asked = frame.boxes[::4]
     calls: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
     for sort in (False, True):
         calls += [
@@ -197,7 +197,7 @@ def check_worker_count_changes_nothing(factory: Factory, ndim: int) -> None:
     def run(workers: int) -> list[Any]:
         # an index of its own, so that nothing kept from one call answers the next
         index = factory(ndim)
-        index.insert(frame.boxes, static=np.arange(1500) % 3 == 0)
+        index.insert(frame.boxes, static=np.arange(1000) % 3 == 0)
         answers = [
             getattr(index, method)(*args, workers=workers, **options)
             for method, args, options in calls

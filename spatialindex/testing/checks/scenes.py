@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def check_generated_scenes(factory: Factory, ndim: int) -> None:
     """Every kind of generated scene, played frame by frame: births, motion, sleep and deaths."""
     for kind in kinds():
-        n = 120 if kind.name == "point" else 500
+        n = 80 if kind.name == "point" else 300
         recording = generate(kind.name, n=n, ndim=ndim, frames=4, seed=51)
         twin = Twin(factory(ndim))
         for changes in recording.replay():

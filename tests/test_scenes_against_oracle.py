@@ -1,0 +1,92 @@
+"""Recorded scenes, every frame, on every structure: the same answers as the oracle.
+
+The bundled recordings are played by default. To check others as well, name their folder::
+
+    SPATIALINDEX_SCENES=path/to/recordings pytest tests/test_scenes_against_oracle.py
+"""
+
+import os
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import spatialindex as si
+from spatialindex import oracle
+from spatialindex.constants import STATE_DTYPE
+from spatialindex.testing.answers import assert_same
+
+BUNDLED = Path(__file__).parents[1] / "examples" / "recordings"
+FOLDERS = [BUNDLED, *map(Path, filter(None, [os.environ.get("SPATIALINDEX_SCENES")]))]
+PATHS = {path.stem: path for folder in FOLDERS for path in sorted(folder.glob("*.npz"))}
+STRUCTURES = [entry.name for entry in si.structures()]
+
+
+@cache
+def recording_of(name):
+    return si.Recording.load(PATHS[name])
+
+
+def state_of(frame):
+    state = np.empty(len(frame.ids), STATE_DTYPE)
+    for field, values in frame.options().items():
+        state[field] = values
+    return state
+
+
+def questions(frame, t):
+    """Some boxes of the frame and gaps between them, others in every frame."""
+    boxes = frame.boxes[t % 7 :: max(1, len(frame.boxes) // 20)]
+    ndim = boxes.shape[1] // 2
+    edges = boxes[:, ndim:] - boxes[:, :ndim]
+    return np.concatenate((boxes, boxes + 0.75 * np.tile(edges, 2)))
+
+
+@cache
+def expected_of(name):
+    """The oracle's answers, a frame each; worked out once for all structures."""
+    answers = []
+    for t, frame in enumerate(recording_of(name)):
+        content = frame.ids, frame.boxes, state_of(frame)
+        asked = questions(frame, t)
+        answers.append(
+            {
+                "all": oracle.pairs(*content, among="all"),
+                "active": oracle.pairs(*content, among="active"),
+                "query": oracle.query(*content, asked),
+                "radius": oracle.query_radius(*content, asked[:, : asked.shape[1] // 2], 1.0),
+            }
+        )
+    return answers
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+@pytest.mark.parametrize("name", PATHS)
+def test_every_frame_has_the_answers_of_the_oracle(name, structure):
+    recording = recording_of(name)
+    index = si.create(structure, recording.ndim)
+    ndim = recording.ndim
+    for t, (changes, expected) in enumerate(
+        zip(recording.replay(), expected_of(name), strict=True)
+    ):
+        changes.apply(index)
+        frame = recording.frame(t)
+        assert_same(index.ids, frame.ids, f"ids of frame {t}")
+        assert_same(index.boxes(), frame.boxes, f"boxes of frame {t}")
+        assert_same(index.pairs(), expected["active"], f"pairs of frame {t}")
+        assert_same(index.pairs(among="all"), expected["all"], f"all pairs of frame {t}")
+        asked = questions(frame, t)
+        assert_same(index.query(asked), expected["query"], f"queries of frame {t}")
+        found = index.query_radius(asked[:, :ndim], 1.0)
+        assert_same(found, expected["radius"], f"radius queries of frame {t}")
+        if t % 50 == 0:
+            index.validate()
+    index.validate()
+
+
+def test_recordings_are_bundled_and_not_trivial():
+    assert {"arcade_level", "pymunk_pyramid", "rapier_log", "us_counties"} <= set(PATHS)
+    assert {recording_of(name).ndim for name in PATHS} == {2, 3}
+    for name in PATHS:
+        assert any(len(expected["all"]) > 100 for expected in expected_of(name))
