@@ -173,7 +173,8 @@ class GridStructure:
             # for each on its own would be a cache miss
             order = kernels.spatial_order(ranges, axes(self.table))
             slots, boxes, ranges = slots[order], boxes[order], ranges[order]
-        self._clear(*kernels.expected_size(ranges, axes(self.table)))
+        blocks, cells = kernels.expected_size(ranges, axes(self.table))
+        self._clear(int(blocks), int(cells))
         self._enter(slots, boxes, ranges)
 
     def _enter(

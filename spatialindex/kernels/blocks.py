@@ -101,7 +101,7 @@ def hits_of_block(mask, bounds, slots, block, q_in, ask, row, dim, out, k):
     asker = ask.askers[row] if ask.askers.shape[0] else -1
     while mask != 0:
         lane = lowest_bit(mask)
-        mask &= mask - np.uint32(1)
+        mask = np.uint32(mask & (mask - np.uint32(1)))
         slot = slots[block, lane]
         if slot == asker:
             continue
@@ -125,7 +125,7 @@ def pairs_of_block(mask, bounds, slots, block, q_in, a, cover, state, rule, dim,
     sure = inside8(bounds, block, q_in, dim)
     while mask != 0:
         lane = lowest_bit(mask)
-        mask &= mask - np.uint32(1)
+        mask = np.uint32(mask & (mask - np.uint32(1)))
         b = slots[block, lane]
         if not (sure >> np.uint32(lane)) & np.uint32(1):
             if not meet(cover, a, cover, b, dim):
@@ -178,9 +178,9 @@ def scan_pairs(bounds, slots, n, cover, state, rule, start, stop, out, limit, di
             if a < 0:
                 break
             aim_at_lane(q, q_in, bounds, first, lane, dim)
-            others = (_FULL << np.uint32(lane + 1)) & _FULL
+            others = np.uint32((_FULL << np.uint32(lane + 1)) & _FULL)
             for block in range(first, blocks):
-                mask = overlap8(bounds, block, q, dim) & others
+                mask = np.uint32(overlap8(bounds, block, q, dim) & others)
                 others = _FULL
                 if mask != 0:
                     k = pairs_of_block(

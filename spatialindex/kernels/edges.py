@@ -14,6 +14,7 @@ The chance of meeting comes from counting the sample by cell, so clusters count 
 import numpy as np
 
 from spatialindex.kernels.jit import allocating_kernel
+from spatialindex.kernels.mixing import mix
 
 __all__ = ["edge_costs"]
 
@@ -23,7 +24,6 @@ _TEST = 6.0
 _SCAN = 1.5 / 8
 
 _LARGEST = 2.0**30
-_M32 = 0xFFFFFFFF
 
 
 @allocating_kernel
@@ -39,6 +39,7 @@ def edge_costs(sample, n, edges, max_cells, dim, costs):
         size *= 2
     keys = np.empty(size, np.int64)
     sizes = np.empty(size, np.int64)
+    cells = np.zeros(3, np.int64)
     for e in range(edges.shape[0]):
         edge = edges[e]
         sizes[:] = 0
@@ -49,7 +50,7 @@ def edge_costs(sample, n, edges, max_cells, dim, costs):
             cover = 1.0
             most = 1.0
             fits = True
-            key = 0
+            cells[2] = 0
             for d in range(ndim):
                 lower = np.floor(sample[i, d] / edge)
                 upper = np.floor(sample[i, ndim + d] / edge)
@@ -58,13 +59,13 @@ def edge_costs(sample, n, edges, max_cells, dim, costs):
                     break
                 most *= upper - lower + 1.0
                 cover *= (sample[i, ndim + d] - sample[i, d]) / edge + 1.0
-                key = ((key ^ (np.int64(lower) & _M32)) & _M32) * 0x5BD1E995
-                key ^= key >> 29
+                cells[d] = np.int64(lower)
             if not fits or most > max_cells:
                 wide += 1
                 continue
             total += cover
-            at = (key ^ (key >> 15)) & (size - 1)
+            key = mix(cells[0], cells[1], cells[2])
+            at = key & (size - 1)
             while sizes[at] > 0 and keys[at] != key:
                 at = (at + 1) & (size - 1)
             keys[at] = key

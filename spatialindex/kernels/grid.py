@@ -35,6 +35,7 @@ from spatialindex.kernels.blocks import (
     write_lane,
 )
 from spatialindex.kernels.jit import allocating_kernel, kernel
+from spatialindex.kernels.mixing import mix
 from spatialindex.kernels.simd import LANES, local_floats, local_ints, overlap8
 from spatialindex.kernels.sorting import order_of_keys
 
@@ -73,7 +74,6 @@ LARGEST_CELL = 2**30
 FREE, FREE_BLOCKS, USED_BLOCKS, CELLS, ENTRIES, LOWEST = 0, 1, 2, 3, 4, 5
 META = 11  # LOWEST is followed by three lower and three upper bounds of occupied cells
 
-_M32 = 0xFFFFFFFF
 _ALL_LANES = np.uint32(255)
 
 
@@ -100,30 +100,11 @@ class GridArrays(NamedTuple):
 
 
 @kernel
-def _home(x, y, z, dim, last):
-    """Return where the search for a cell starts.
-
-    Neighbouring cells share a run of 16 places in 2D and 8 in 3D; the runs are scattered.
-    """
-    bits = 0
-    low = (1 << bits) - 1
-    mixed = ((x >> bits) & _M32) * 0x5BD1E995
-    mixed ^= ((y >> bits) & _M32) * 0x2C1B3C6D
-    mixed ^= ((z >> bits) & _M32) * 0x297A2D39
-    mixed = ((mixed ^ (mixed >> 29)) & _M32) * 0x4B1E2F87
-    mixed ^= mixed >> 31
-    inner = ((x & low) << bits) | (y & low)
-    if len(dim) == 3:
-        inner = (inner << bits) | (z & low)
-    return ((mixed << (bits * len(dim))) | inner) & last
-
-
-@kernel
 def _find_cell(cells, x, y, z, dim):
     """Return the place of a cell, or ``-1 - place`` of the gap where it would go."""
     ndim = len(dim)
     last = cells.shape[0] - 1
-    at = _home(x, y, z, dim, last)
+    at = mix(x, y, z) & last
     while cells[at, ndim] >= 0:
         if cells[at, 0] == x and cells[at, 1] == y and (ndim == 2 or cells[at, 2] == z):
             return at
@@ -142,7 +123,7 @@ def _delete_cell(cells, gap, dim):
         if cells[at, ndim] < 0:
             break
         z = np.int64(cells[at, 2]) if ndim == 3 else 0
-        home = _home(np.int64(cells[at, 0]), np.int64(cells[at, 1]), z, dim, last)
+        home = mix(np.int64(cells[at, 0]), np.int64(cells[at, 1]), z) & last
         # a cell may move back to the gap unless its home lies between the two
         if ((at - home) & last) >= ((at - gap) & last):
             for c in range(ndim + 2):
@@ -502,6 +483,31 @@ def _region_cells(cull, row, edge, meta, dim, span):
 
 
 @kernel
+def _hits_of_chain(grid, block, is_chain, x, y, z, span, q, q_in, ask, row, dim, out, k):
+    """Answer a region from the members of one cell, or from one block of whatever cell.
+
+    A member counts in the cell that is the maximum of both first cells, so on an axis where the
+    region does not begin in this cell the object has to.
+    """
+    ndim = len(dim)
+    while block >= 0:
+        mask = overlap8(grid.bounds, block, q, dim)
+        if mask != 0:
+            if not is_chain or x != span[0]:
+                mask = np.uint32(mask & grid.first[block, 0])
+            if not is_chain or y != span[1]:
+                mask = np.uint32(mask & grid.first[block, 1])
+            if ndim == 3 and (not is_chain or z != span[2]):
+                mask = np.uint32(mask & grid.first[block, ndim - 1])
+            if mask != 0:
+                k = hits_of_block(mask, grid.bounds, grid.slots, block, q_in, ask, row, dim, out, k)
+        if not is_chain:
+            break
+        block = np.int64(grid.link[block])
+    return k
+
+
+@kernel
 def query_regions(grid, ask, edge, start, stop, counts, out, limit, dim):
     """Answer rows `start` to `stop` of a batch of regions from the cells.
 
@@ -509,7 +515,6 @@ def query_regions(grid, ask, edge, start, stop, counts, out, limit, dim):
     to ``counts[row]``. Returns the whole count, or any number beyond `limit` as soon as there are
     more.
     """
-    ndim = len(dim)
     q = local_floats()
     q_in = local_floats()
     span = local_ints()
@@ -518,45 +523,26 @@ def query_regions(grid, ask, edge, start, stop, counts, out, limit, dim):
         before = k
         n_cells = _region_cells(ask.cull, row, edge, grid.meta, dim, span)
         aim_at_region(q, q_in, ask.cull, row, dim)
-        if n_cells > grid.meta[USED_BLOCKS]:
-            for block in range(grid.meta[USED_BLOCKS]):
-                mask = overlap8(grid.bounds, block, q, dim)
-                for d in range(ndim):
-                    mask &= np.uint32(grid.first[block, d])
-                if mask != 0:
-                    k = hits_of_block(
-                        mask, grid.bounds, grid.slots, block, q_in, ask, row, dim, out, k
-                    )
-        elif n_cells > 0.0:
-            for x in range(span[0], span[3] + 1):
-                for y in range(span[1], span[4] + 1):
-                    for z in range(span[2], span[5] + 1):
-                        at = _find_cell(grid.cells, x, y, z, dim)
-                        if at < 0:
-                            continue
-                        block = np.int64(grid.cells[at, ndim])
-                        while block >= 0:
-                            mask = overlap8(grid.bounds, block, q, dim)
-                            if x != span[0]:
-                                mask &= np.uint32(grid.first[block, 0])
-                            if y != span[1]:
-                                mask &= np.uint32(grid.first[block, 1])
-                            if ndim == 3 and z != span[2]:
-                                mask &= np.uint32(grid.first[block, ndim - 1])
-                            if mask != 0:
-                                k = hits_of_block(
-                                    mask,
-                                    grid.bounds,
-                                    grid.slots,
-                                    block,
-                                    q_in,
-                                    ask,
-                                    row,
-                                    dim,
-                                    out,
-                                    k,
-                                )
-                            block = np.int64(grid.link[block])
+        is_scan = n_cells > grid.meta[USED_BLOCKS]
+        if is_scan:
+            n_cells = np.float64(grid.meta[USED_BLOCKS])
+        x, y, z = span[0], span[1], span[2]
+        for step in range(np.int64(n_cells)):
+            if is_scan:
+                # an object is taken in its first cell, whichever that is
+                k = _hits_of_chain(grid, step, False, 0, 0, 0, span, q, q_in, ask, row, dim, out, k)
+                continue
+            at = _find_cell(grid.cells, x, y, z, dim)
+            if at >= 0:
+                head = np.int64(grid.cells[at, len(dim)])
+                k = _hits_of_chain(grid, head, True, x, y, z, span, q, q_in, ask, row, dim, out, k)
+            z += 1
+            if z > span[5]:
+                z = span[2]
+                y += 1
+                if y > span[4]:
+                    y = span[1]
+                    x += 1
         counts[row] += k - before
         if k > limit:
             return k
@@ -569,7 +555,7 @@ def _cell_mask(grid, block, lane, other, dim):
     mask = _ALL_LANES
     for d in range(len(dim)):
         if not (grid.first[block, d] >> np.uint8(lane)) & np.uint8(1):
-            mask &= np.uint32(grid.first[other, d])
+            mask = np.uint32(mask & grid.first[other, d])
     return mask
 
 
@@ -589,13 +575,13 @@ def find_pairs(grid, cover, state, rule, start, stop, out, limit, dim):
             if a < 0:
                 break
             aim_at_lane(q, q_in, bounds, block, lane, dim)
-            later = (_ALL_LANES << np.uint32(lane + 1)) & _ALL_LANES
+            later = np.uint32((_ALL_LANES << np.uint32(lane + 1)) & _ALL_LANES)
             other = np.int64(block)
             while other >= 0:
-                mask = overlap8(bounds, other, q, dim) & later
+                mask = np.uint32(overlap8(bounds, other, q, dim) & later)
                 later = _ALL_LANES
                 if mask != 0:
-                    mask &= _cell_mask(grid, block, lane, other, dim)
+                    mask = np.uint32(mask & _cell_mask(grid, block, lane, other, dim))
                     if mask != 0:
                         k = pairs_of_block(
                             *(mask, bounds, slots, other, q_in, a, cover, state, rule, dim),
@@ -612,7 +598,7 @@ def _count_bits(mask):
     """Return the number of set bits."""
     count = 0
     while mask != 0:
-        mask &= mask - np.uint32(1)
+        mask = np.uint32(mask & (mask - np.uint32(1)))
         count += 1
     return count
 
@@ -627,16 +613,18 @@ def count_meetings(grid, dim):
         for lane in range(LANES):
             if slots[block, lane] < 0:
                 break
-            later = (_ALL_LANES << np.uint32(lane + 1)) & _ALL_LANES
+            later = np.uint32((_ALL_LANES << np.uint32(lane + 1)) & _ALL_LANES)
             other = np.int64(block)
             while other >= 0:
                 members = np.uint32(0)
                 for i in range(LANES):
                     if slots[other, i] >= 0:
-                        members |= np.uint32(1 << i)
-                members &= later
+                        members = np.uint32(members | np.uint32(1 << i))
+                members = np.uint32(members & later)
                 later = _ALL_LANES
                 visits += _count_bits(members)
-                candidates += _count_bits(members & _cell_mask(grid, block, lane, other, dim))
+                candidates += _count_bits(
+                    np.uint32(members & _cell_mask(grid, block, lane, other, dim))
+                )
                 other = np.int64(grid.link[other])
     return visits, candidates

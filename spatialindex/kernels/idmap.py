@@ -10,9 +10,8 @@ The caller keeps the length a power of two and more than the number of entries.
 Source: Knuth, The Art of Computer Programming 3, section 6.4, algorithm R.
 """
 
-import numpy as np
-
 from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.mixing import mix
 
 __all__ = ["add_ids", "find_ids", "remove_ids"]
 
@@ -20,8 +19,7 @@ __all__ = ["add_ids", "find_ids", "remove_ids"]
 @kernel
 def _home(id_, last):
     """Return where the search for an id starts in a map of ``last + 1`` places."""
-    mixed = np.uint64(id_) * np.uint64(0x9E3779B97F4A7C15)
-    return np.int64((mixed >> np.uint64(32)) & np.uint64(last))
+    return mix(id_, id_ >> 32, 0) & last
 
 
 @kernel

@@ -50,6 +50,8 @@ _TINY = np.float32(1e-44)  # a few steps of a subnormal
 @kernel
 def down32(x):
     """Return a float32 at most the float64 `x`, and `x` itself where that is a float32."""
+    if x < -_F32_MAX:
+        return np.float32(-np.inf)
     f = np.float32(min(x, _F32_MAX))
     step = abs(f) * _STEP + _TINY
     return np.float32(f - step) if np.float64(f) > x else f
@@ -134,7 +136,7 @@ if PLAIN:
                 ok &= bounds[block, d, lane] <= q[ndim + d]
                 ok &= q[d] <= bounds[block, ndim + d, lane]
             if ok:
-                mask |= np.uint32(1 << lane)
+                mask = np.uint32(mask | np.uint32(1 << lane))
         return mask
 
     @kernel
@@ -148,7 +150,7 @@ if PLAIN:
                 ok &= bounds[block, d, lane] < q[ndim + d]
                 ok &= q[d] < bounds[block, ndim + d, lane]
             if ok:
-                mask |= np.uint32(1 << lane)
+                mask = np.uint32(mask | np.uint32(1 << lane))
         return mask
 
     @kernel
