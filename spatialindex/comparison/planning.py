@@ -33,7 +33,6 @@ MOST_PAIRS = 2**25
 """Pairs in a frame beyond which they are not asked for: half a GiB in every answer."""
 
 _SAMPLE = 64  # objects whose partners are counted to estimate the pairs of a frame
-_EDGES = 5  # queries of `edge_queries`
 
 
 @dataclass(frozen=True)
@@ -61,29 +60,31 @@ def make_plan(
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Plan:
     """Choose the frames to check so that the oracle needs at most about `work` box tests."""
-    queries = play.queries + _EDGES if query else 0
-    pair_costs, query_costs = [], []
+    pair_costs = np.zeros(play.frames, dtype=np.int64)
+    query_costs = np.zeros(play.frames, dtype=np.int64)
+    queries = 0
     for t in range(play.frames):
-        boxes = play.frame(t).boxes
-        pair_costs.append((box_tests(boxes, boxes) - len(boxes)) // 2 if pairs else 0)
-        # a bound: the queries themselves are made when they are asked
-        query_costs.append(queries * len(boxes))
+        frame = play.frame(t)
+        if pairs:
+            pair_costs[t] = (box_tests(frame.boxes, frame.boxes) - len(frame.ids)) // 2
+        if query:
+            asked = play.checked_batch(t)
+            query_costs[t], queries = box_tests(asked, frame.boxes), len(asked)
         if progress is not None:
             progress("planning", t + 1, play.frames)
-    costs = np.array(pair_costs, dtype=np.int64) + np.array(query_costs, dtype=np.int64)
+    costs = pair_costs + query_costs
     count = play.frames
     if int(costs.sum()) > work:
         count = max(1, min(count, int(count * work / int(costs.sum()))))
         while count > 1 and int(costs[list(spread(play.frames, count))].sum()) > work:
             count -= 1
-    fewest = min(2, play.frames)
-    frames = spread(play.frames, max(count, fewest))
-    cost = int(costs[list(frames)].sum())
+    frames = spread(play.frames, max(count, min(2, play.frames)))
+    for_pairs, for_queries = (int(part[list(frames)].sum()) for part in (pair_costs, query_costs))
     share = 1.0
-    if count < fewest and cost > work:
-        share = min(1.0, work / cost)
-        cost = int(cost * share)
-    return Plan(frames, pairs, queries, share, cost)
+    if for_pairs and for_pairs + for_queries > work:
+        # half of it goes to pairs even where queries alone would take more
+        share = min(1.0, max(work - for_queries, work / 2) / for_pairs)
+    return Plan(frames, pairs, queries, share, int(for_pairs * share) + for_queries)
 
 
 def spread(frames: int, count: int) -> tuple[int, ...]:

@@ -98,8 +98,13 @@ class Playback:
         rest = self.queries - len(around) - len(exact)
         share = rng.random((rest, ndim))
         center = lower * (1.0 - share) + upper * share
-        anywhere = np.concatenate((center - reach, center + reach), axis=1)
+        with np.errstate(over="ignore"):
+            anywhere = np.concatenate((center - reach, center + reach), axis=1)
         return np.concatenate((around, exact, anywhere))
+
+    def checked_batch(self, t: int) -> NDArray[np.float64]:
+        """Return the queries of a frame that are checked: the batch, and some that sit on edges."""
+        return np.concatenate((self.batch(t), edge_queries(self.frame(t), self.ndim)))
 
 
 def _around(boxes: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
@@ -108,7 +113,8 @@ def _around(boxes: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.
     lower, upper = boxes[:, :ndim], boxes[:, ndim:]
     half = upper * 0.5 - lower * 0.5
     shift = (rng.random(half.shape) - 0.5) * half
-    return np.concatenate((lower - half + shift, upper + half + shift), axis=1)
+    with np.errstate(over="ignore"):  # bounds of queries may be infinite
+        return np.concatenate((lower - half + shift, upper + half + shift), axis=1)
 
 
 def edge_queries(frame: Frame, ndim: int) -> NDArray[np.float64]:

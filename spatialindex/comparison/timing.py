@@ -281,7 +281,7 @@ def _compare(answers: Sequence[tuple[Player, list[Any]]], where: str) -> None:
 
 def _rotated(players: Sequence[Player], turn: int) -> list[Player]:
     """Return the players in an order that another one begins each time."""
-    start = turn % len(players)
+    start = turn % max(1, len(players))
     return [*players[start:], *players[:start]]
 
 

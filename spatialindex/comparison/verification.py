@@ -20,7 +20,6 @@ import numpy as np
 
 from spatialindex import oracle
 from spatialindex.comparison.planning import spread
-from spatialindex.comparison.playback import edge_queries
 from spatialindex.constants import STATE_DTYPE
 
 if TYPE_CHECKING:
@@ -163,7 +162,7 @@ def _expect(play: Playback, plan: Plan, t: int) -> _Expected:
             pairs[among] = overlapping[oracle.passes(state[a], state[b], among=among)]
     asked, found = np.empty((0, 2 * play.ndim)), np.empty((0, 2), np.int64)
     if plan.queries:
-        asked = np.concatenate((play.batch(t), edge_queries(frame, play.ndim)))
+        asked = play.checked_batch(t)
         found = oracle.query(frame.ids, frame.boxes, state, asked)
     return _Expected(sample, pairs, asked, found)
 
