@@ -14,14 +14,17 @@ from spatialindex.cli.warmup import warmup
 __all__ = ["command"]
 
 
-@click.group(cls=OneLineGroup, no_args_is_help=True)
+@click.group("spatialindex", cls=OneLineGroup, invoke_without_command=True)
 @click.version_option(spatialindex.__version__, message="%(prog)s %(version)s")
-def command() -> None:
+@click.pass_context
+def command(context: click.Context) -> None:
     """Spatial indexes for axis-aligned boxes, side by side on your own scene.
 
     A SCENE is the path of a recording (.npz, .aabbs) or a generator's specification such as
     uniform:n=10000,ndim=3.
     """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 for _command in (compare, info, generate, warmup):

@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 
-from spatialindex.cli.choices import with_parameters
 from spatialindex.cli.group import DIFFERS
 from spatialindex.cli.show import print_json, print_rich, progress_bar, stdout_console
 
@@ -70,6 +69,7 @@ def compare(
     answer is checked against plain NumPy before anything is timed; a structure that differs gets no
     times, and the exit code is 1.
     """
+    from spatialindex.cli.choices import with_parameters
     from spatialindex.comparison.results import JOBS
     from spatialindex.comparison.runner import compare as run
     from spatialindex.scenes.generators import open_scene

@@ -6,8 +6,6 @@ from functools import partial
 
 import click
 
-from spatialindex import registry
-from spatialindex.cli.choices import structure_names
 from spatialindex.cli.show import print_json, print_rich, progress_bar
 
 __all__ = ["warmup"]
@@ -22,6 +20,8 @@ def warmup(structures: str | None, as_json: bool) -> None:
     Kernels that structures share count for the first of them; what an earlier run has compiled is
     only loaded.
     """
+    from spatialindex import registry
+    from spatialindex.cli.choices import structure_names
     from spatialindex.comparison.warm import warm_up
 
     names = structure_names(structures)

@@ -1,0 +1,359 @@
+"""The command: what it prints, its exit codes, and one line for what cannot be meant."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import spatialindex as si
+from spatialindex.cli import generate as generate_module
+from spatialindex.cli.choices import parsed_value
+from spatialindex.cli.commands import command
+from spatialindex.indexes.brute_force import BruteForce
+from spatialindex.registry import Entry, register, unregister
+
+ROOT = Path(__file__).parents[1]
+QUICK = ["--budget", "600", "--frames", "3"]
+
+
+def run(*arguments):
+    return CliRunner().invoke(command, [str(argument) for argument in arguments])
+
+
+def process(*arguments, code=None, **options):
+    """Run the command in a process of its own; `code` runs in place of the module."""
+    start = ["-c", code] if code else ["-m", "spatialindex"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)} | options.pop("env", {})
+    return subprocess.run(
+        [sys.executable, *start, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+        timeout=120,
+        **options,
+    )
+
+
+def assert_refused(result, words):
+    """One line on stderr that holds `words`, nothing on stdout, exit code 2."""
+    assert result.stderr.count("\n") == 1, result.stderr
+    assert words in result.stderr
+    assert result.stdout == ""
+    code = result.exit_code if hasattr(result, "exit_code") else result.returncode
+    assert code == 2
+
+
+@pytest.fixture
+def recording(tmp_path):
+    path = tmp_path / "crowd.npz"
+    si.generate("brownian", n=30, frames=4, seed=1).save(path)
+    return path
+
+
+class Wrong(BruteForce):
+    def pairs(self, **options):
+        return super().pairs(**options)[1:]
+
+
+@pytest.fixture
+def wrong():
+    register(Entry("wrong", f"{__name__}:Wrong", "loses a pair"))
+    yield "wrong"
+    unregister("wrong")
+
+
+# -- compare -----------------------------------------------------------------------------------
+
+
+def test_compare_prints_tables_and_a_verdict(recording):
+    result = run("compare", recording, *QUICK)
+    assert (result.exit_code, result.stderr) == (0, "")
+    lines = result.stdout.splitlines()
+    assert lines[0].startswith("brownian: 2D, 3 frames, 30 objects")
+    assert lines[1].startswith("checked against the oracle: 3 of 3 frames, pairs (")
+    for label in ("brute-force", "hash-grid", "(empty)"):
+        assert any(line.startswith(label) for line in lines)
+    verdicts = ("fastest per frame: ", "no clear winner: ")
+    assert sum(line.startswith(verdicts) for line in lines) == 1
+
+
+def test_compare_takes_a_specification():
+    result = run("compare", "uniform:n=20,ndim=3", *QUICK)
+    assert result.stdout.startswith("uniform: 3D, 1 frame, 20 objects")
+
+
+def test_compare_writes_json_and_nothing_else(recording):
+    result = run("compare", recording, "uniform:n=9", "--json", *QUICK)
+    value = json.loads(result.stdout)
+    assert value["format"] == 1
+    first, second = value["comparisons"]
+    assert (first["scene"]["name"], second["scene"]["name"]) == ("brownian", "uniform")
+    assert first["rows"][0]["frame"]["samples"] == 2
+    assert result.stderr == ""
+
+
+def test_compare_hands_its_options_on(recording):
+    result = run(
+        "compare", recording, "--json", "--structures", "hash-grid, brute-force",
+        "--param", "hash-grid.cell_size=25", "--jobs", "pairs,build", "--frames", "2",
+        "--queries", "8", "--seed", "5", "--budget", "100", "--among", "all",
+    )  # fmt: skip
+    value = json.loads(result.stdout)["comparisons"][0]
+    assert [row["label"] for row in value["rows"][:2]] == ["hash-grid cell_size=25", "brute-force"]
+    assert value["rows"][0]["parameters"] == {"cell_size": 25}
+    settings = value["settings"]
+    assert settings["jobs"] == ["build", "pairs"]
+    assert (settings["queries"], settings["seed"]) == (8, 5)
+    assert (settings["budget"], settings["among"]) == (100.0, "all")
+    assert value["left_out"] == ["frames 2 to 3 of 4, as asked"]
+
+
+def test_compare_ends_with_1_when_a_structure_differs(recording, wrong):
+    result = run("compare", recording, "--structures", f"brute-force,{wrong}", *QUICK)
+    assert result.exit_code == 1
+    assert "DIFFERS  wrong: frame 0, pairs(among='all'): 1 row is missing" in result.stdout
+
+
+@pytest.mark.parametrize("width", ["40", "72", "120"])
+def test_compare_fits_a_narrow_terminal(recording, width):
+    result = CliRunner(env={"COLUMNS": width}).invoke(command, ["compare", str(recording), *QUICK])
+    assert result.exit_code == 0
+    assert max(len(line) for line in result.stdout.splitlines()) <= int(width)
+    assert "…" not in result.stdout
+
+
+def test_piped_output_has_no_control_characters(recording):
+    result = process("compare", recording, *QUICK, env={"NO_COLOR": "1"})
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.isprintable() or not set(result.stdout) & set(map(chr, range(9)))
+    assert "\x1b" not in result.stdout
+    assert "\r" not in result.stdout
+
+
+# -- bad input ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["compare", "nowhere/crowd.npz"], "nowhere/crowd.npz: no such file"),
+        (["compare", "unifrom:n=10"], "did you mean 'uniform'"),
+        (["compare", "uniform:n=ten"], "n='ten' is not a number"),
+        (["compare", "uniform:n=10", "nowhere.npz"], "nowhere.npz: no such file"),
+        (["compare", "uniform:n=10", "--structures", "hash-gird"], "did you mean 'hash-grid'"),
+        (["compare", "uniform:n=10", "--structures", ","], "--structures ',' names none"),
+        (["compare", "uniform:n=10", "--structures", "hash-grid,hash-grid"], "is there twice"),
+        (["compare", "uniform:n=10", "--param", "cell_size=2"], "is not name.key=value"),
+        (["compare", "uniform:n=10", "--param", "gird.cell_size=2"], "unknown structure 'gird'"),
+        (
+            ["compare", "uniform:n=10", "--param", "hash-grid.cell=2"],
+            "hash-grid has no parameter 'cell'; did you mean",
+        ),
+        (
+            ["compare", "uniform:n=9", "--structures", "brute-force", "--param", "hash-grid.x=2"],
+            "hash-grid is not among brute-force",
+        ),
+        (
+            ["compare", "uniform:n=9", *["--param", "hash-grid.cell_size=2"] * 2],
+            "hash-grid.cell_size is given twice",
+        ),
+        (["compare", "uniform:n=10", "--param", "hash-grid.cell_size=-1"], "cell_size"),
+        (["compare", "uniform:n=10", "--jobs", "pear"], "unknown job 'pear'; did you mean 'pairs'"),
+        (["compare", "uniform:n=10", "--frames", "0"], "see spatialindex compare --help"),
+        (["compare", "uniform:n=10", "--budget", "0"], "see spatialindex compare --help"),
+        (["compare"], "Missing argument 'SCENE...'; see spatialindex compare --help"),
+        (["compare", "uniform:n=10", "--jsn"], "No such option"),
+        (["info", "nowhere.npz"], "nowhere.npz: no such file"),
+        (["info", "nowhere"], "'nowhere' is neither a file nor a kind of scene"),
+        (["generate", "spiral:n=3", "out.npz"], "unknown kind of scene 'spiral'"),
+        (["generate", "uniform:n=3", "nowhere/out.npz"], "nowhere/out.npz: cannot be written"),
+        (["generate", "uniform:n=3", "out.txt"], "recordings are saved as .npz"),
+        (["warmup", "--structures", "octree"], "unknown structure 'octree'"),
+        (["compair"], "No such command 'compair'"),
+    ],
+)
+def test_what_cannot_be_meant_is_one_line_and_exit_code_2(arguments, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert_refused(run(*arguments), words)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["compare", "info"])
+@pytest.mark.parametrize("damage", ["truncated", "empty", "text", "nan"])
+def test_a_damaged_recording_is_refused(recording, damage, name):
+    if damage == "nan":
+        boxes = np.zeros((1, 2, 4))
+        boxes[0, 1, 2] = np.nan
+        np.savez(recording, boxes=boxes)
+    else:
+        content = recording.read_bytes()
+        pieces = {"truncated": content[: len(content) // 2], "empty": b"", "text": b"not a scene"}
+        recording.write_bytes(pieces[damage])
+    assert_refused(run(name, recording), f"spatialindex: {recording}: ")
+
+
+def test_bad_input_is_one_line_in_a_process_of_its_own(tmp_path):
+    assert_refused(process("compare", tmp_path / "nowhere.npz"), "nowhere.npz: no such file")
+
+
+@pytest.mark.parametrize("missing", ["click", "rich"])
+def test_without_the_extra_one_line_says_what_to_install(missing):
+    code = f"import sys; sys.modules[{missing!r}] = None; from spatialindex.cli import main; "
+    result = process("compare", "uniform:n=9", code=f"{code}sys.exit(main())")
+    assert_refused(
+        result,
+        f"the command line needs {missing}, which is not installed; "
+        'pip install "spatialindex[compare]"',
+    )
+
+
+def test_ctrl_c_is_one_line_and_exit_code_130(monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("spatialindex.comparison.runner.compare", interrupted)
+    result = run("compare", "uniform:n=9")
+    assert result.exit_code == 130
+    assert result.stderr.strip() == "spatialindex: interrupted"
+    assert result.stdout == ""
+
+
+def test_too_little_memory_is_one_line_and_exit_code_2(monkeypatch):
+    def exhausted(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr("spatialindex.comparison.runner.compare", exhausted)
+    assert_refused(run("compare", "uniform:n=9"), "not enough memory")
+
+
+def test_a_reader_that_goes_away_is_no_error(recording):
+    child = subprocess.Popen(
+        [sys.executable, "-m", "spatialindex", "info", str(recording)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )
+    child.stdout.close()
+    with child.stderr as stream:
+        words = stream.read()
+    assert child.wait(timeout=60) == 141
+    assert words == b""
+
+
+# -- the other commands ------------------------------------------------------------------------
+
+
+def test_info_tells_what_a_scene_holds(recording):
+    result = run("info", recording)
+    facts = dict(line.rstrip().split("  ", 1) for line in result.stdout.splitlines())
+    facts = {key: words.strip() for key, words in facts.items()}
+    rec = si.Recording.load(recording)
+    assert (facts["name"], facts["dimensions"]) == ("brownian", "2")
+    assert facts["objects"] == "30, 30 there in the median frame"
+    assert facts["moving"] == "30.0 boxes change in a frame, 30 at most"
+    assert facts["notes"] == rec.notes
+    assert facts["pairs"].count("in frame") == 3
+
+
+def test_info_writes_json_of_the_same_figures(recording):
+    value = json.loads(run("info", recording, "--json").stdout)
+    rec = si.Recording.load(recording)
+    assert value["scene"]["objects"] == 30
+    assert value["notes"] == rec.notes
+    index = si.BruteForce(ndim=2)
+    index.insert(rec.frame(0).boxes)
+    assert value["pairs"][0] == {"frame": 0, "pairs": len(index.pairs())}
+
+
+def test_info_counts_no_pairs_where_there_are_too_many(monkeypatch):
+    monkeypatch.setattr("spatialindex.cli.info._COUNTED", 10)
+    assert "too many to count here in frame 0" in run("info", "point:n=30").stdout
+    value = json.loads(run("info", "point:n=30", "--json").stdout)
+    assert value["pairs"] == [{"frame": 0, "pairs": None}]
+
+
+def test_generate_saves_what_generate_makes(tmp_path):
+    out = tmp_path / "scene.npz"
+    result = run("generate", "sleepers:n=20,frames=3,seed=4", out)
+    assert result.exit_code == 0
+    assert si.Recording.load(out) == si.generate("sleepers", n=20, frames=3, seed=4)
+    assert result.stdout.startswith(f"{out}: <Recording 'sleepers': 3 frames of 20 objects")
+
+
+def test_generate_replaces_a_file_only_by_force(recording):
+    before = recording.read_bytes()
+    assert_refused(run("generate", "uniform:n=3", recording), "pass --force to replace it")
+    assert recording.read_bytes() == before
+    assert run("generate", "uniform:n=3", recording, "--force").exit_code == 0
+    assert si.Recording.load(recording).n == 3
+
+
+def test_generate_leaves_nothing_behind_when_it_is_interrupted(tmp_path, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(np, "savez_compressed", interrupted)
+    assert run("generate", "uniform:n=3", tmp_path / "out.npz").exit_code == 130
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_generate_helps_with_every_kind():
+    from spatialindex.scenes.generators import kinds
+
+    text = run("generate", "--help").stdout
+    assert all(kind.name in text for kind in kinds())
+    assert generate_module.generate.name == "generate"
+
+
+def test_warmup_tells_seconds_for_each_structure():
+    result = run("warmup", "--json", "--structures", "brute-force")
+    (row,) = json.loads(result.stdout)["structures"]
+    assert row["structure"] == "brute-force"
+    assert set(row["seconds"]) == {"2D", "3D"}
+    assert all(seconds > 0.0 for seconds in row["seconds"].values())
+
+
+def test_warmup_prints_a_table():
+    lines = run("warmup").stdout.splitlines()
+    for entry in si.structures():
+        assert any(line.startswith(entry.name) for line in lines)
+    assert lines[-1].startswith("compiled or loaded in ")
+
+
+@pytest.mark.parametrize("name", ["compare", "info", "generate", "warmup"])
+def test_every_command_has_help(name):
+    result = run(name, "--help")
+    assert result.exit_code == 0
+    assert result.stdout.startswith(f"Usage: spatialindex {name} ")
+
+
+def test_help_and_version_do_not_import_the_compiler():
+    code = (
+        "import sys; from spatialindex.cli import main; code = main(sys.argv[1:]); "
+        "assert 'numba' not in sys.modules; assert 'numpy' not in sys.modules; sys.exit(code)"
+    )
+    for option in ("--help", "--version"):
+        result = process(option, code=code)
+        assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout == f"spatialindex {si.__version__}\n"
+
+
+def test_without_arguments_the_help_is_shown():
+    result = run()
+    assert result.stdout.startswith("Usage: spatialindex [OPTIONS] [COMMAND]")
+    assert result.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("word", "value"),
+    [("2", 2), ("0.5", 0.5), ("None", None), ("true", True), ("False", False), ("keep", "keep")],
+)
+def test_values_on_the_command_line_are_what_they_look_like(word, value):
+    assert parsed_value(word) == value
+    assert type(parsed_value(word)) is type(value)
