@@ -220,7 +220,7 @@ def test_ctrl_c_is_one_line_and_exit_code_130(monkeypatch):
     monkeypatch.setattr("spatialindex.comparison.runner.compare", interrupted)
     result = run("compare", "uniform:n=9")
     assert result.exit_code == 130
-    assert result.stderr.strip() == "spatialindex: interrupted"
+    assert result.stderr == "spatialindex: interrupted\n"
     assert result.stdout == ""
 
 

@@ -27,6 +27,10 @@ INTERRUPTED = 130
 _BROKEN_PIPE = 141  # as shells report a reader that went away
 
 
+class _Interrupted(BaseException):
+    """Ctrl-C, on its way past click."""
+
+
 class OneLineGroup(click.Group):
     """A group of commands that says what is wrong in one line."""
 
@@ -35,6 +39,13 @@ class OneLineGroup(click.Group):
         if not standalone_mode:
             return super().main(args, standalone_mode=False, **extra)
         sys.exit(self.run(args, **extra))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; Ctrl-C is ours to tell of, click would add an empty line."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise _Interrupted from error
 
     def run(self, args: Sequence[str] | None = None, **extra: Any) -> int:
         """Run and return the exit code."""
@@ -51,7 +62,9 @@ class OneLineGroup(click.Group):
             return _say(str(error), BAD_INPUT)
         except MemoryError:
             return _say("not enough memory for that; ask for fewer objects or frames", BAD_INPUT)
-        except (KeyboardInterrupt, click.Abort):
+        except (_Interrupted, KeyboardInterrupt, click.Abort):
+            if sys.stderr.isatty():
+                click.echo(err=True)  # the terminal has written ^C
             return _say("interrupted", INTERRUPTED)
         except BrokenPipeError:
             # the interpreter flushes once more when it ends, and would complain
