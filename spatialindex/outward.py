@@ -124,11 +124,11 @@ def _ceiling(
 
 
 def _ceiling_of(exact: Fraction) -> float:
-    """Return the smallest float64 not below an exact number."""
+    """Return the smallest float64 not below an exact number, which is not below all of them."""
     try:
         nearest = float(exact)
     except OverflowError:
-        return inf if exact > 0 else -inf
+        return inf
     return nextafter(nearest, inf) if Fraction(nearest) < exact else nearest
 
 
