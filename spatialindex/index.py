@@ -449,8 +449,8 @@ class BoxIndex:
         many = checked.reshape(-1, self.ndim)
         reach = as_radii(radii, len(many))
         # the distance of a box is at least its distance along each axis, rounded as this is
-        far = np.nextafter(reach, np.inf)[:, None]
         with np.errstate(over="ignore"):
+            far = np.nextafter(reach, np.inf)[:, None]
             lower = np.nextafter(many - far, -np.inf)
             upper = np.nextafter(many + far, np.inf)
         cull = np.concatenate([lower, upper], axis=1)

@@ -73,8 +73,9 @@ def choose_edge(boxes: NDArray[np.float64], max_cells: int) -> float:
     else:
         return 1.0
     low, high = max(low, 1e-290), min(max(high, 1e-289), 1e290)
-    count = int(min(_MOST_EDGES, max(3, np.ceil(2 * np.log2(high / low)) + 1)))
-    edges = np.geomspace(low, high, count)
+    exponents = np.log2(low), np.log2(high)  # the quotient of the edges could overflow
+    count = int(min(_MOST_EDGES, max(3, np.ceil(2 * (exponents[1] - exponents[0])) + 1)))
+    edges = np.exp2(np.linspace(*exponents, count))
     costs = np.empty(count)
     edge_costs(sample, n, edges, max_cells, (0,) * ndim, costs)
     return float(edges[np.argmin(costs)])

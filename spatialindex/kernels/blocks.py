@@ -69,18 +69,18 @@ def copy_lane(bounds, slots, block, lane, from_block, from_lane, dim):
 
 @kernel
 def aim_at_region(q, q_in, cull, row, dim):
-    """Set the float32 query `q` to a region's box rounded outward, and `q_in` rounded inward."""
+    """Set the float32 query `q` to a region's box rounded outward, and `q_in` well inside it."""
     ndim = len(dim)
     for d in range(ndim):
         q[d] = down32(cull[row, d])
         q[ndim + d] = up32(cull[row, ndim + d])
-        q_in[d] = up32(cull[row, d])
-        q_in[ndim + d] = down32(cull[row, ndim + d])
+        q_in[d] = grown32(up32(cull[row, d]))
+        q_in[ndim + d] = shrunk32(down32(cull[row, ndim + d]))
 
 
 @kernel
 def aim_at_lane(q, q_in, bounds, block, lane, dim):
-    """Set `q` to a lane's box, and `q_in` so much smaller that it lies inside the exact box."""
+    """Set `q` to a lane's box, and `q_in` well inside the exact box."""
     ndim = len(dim)
     for d in range(ndim):
         q[d] = bounds[block, d, lane]
@@ -91,7 +91,9 @@ def aim_at_lane(q, q_in, bounds, block, lane, dim):
 
 @kernel
 def hits_of_block(mask, bounds, slots, block, q_in, ask, row, dim, out, k):
-    """Decide the lanes in `mask` for a region's row; writes (row, slot) from `k` on.
+    """Decide the lanes in `mask` for a region's row; writes answers from `k` on.
+
+    An answer is (row, slot), or (asker, slot) where there are askers.
 
     Returns the count of answers so far, which goes on beyond the end of `out`.
     """
@@ -110,7 +112,7 @@ def hits_of_block(mask, bounds, slots, block, q_in, ask, row, dim, out, k):
                 continue
         if passes(ask.state, asker, slot, ask.rule, ask.layers):
             if k < out.shape[0]:
-                out[k, 0] = row
+                out[k, 0] = asker if asker >= 0 else row
                 out[k, 1] = slot
             k += 1
     return k

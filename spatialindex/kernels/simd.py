@@ -9,9 +9,10 @@ x, y[, z], upper x, y[, z], rounded outward. One test of a block gives a bit mas
 An empty lane holds NaN and meets nothing, not even an infinite query, so no count of lanes is
 needed.
 
-`overlap8` is a *maybe*: a box can be up to a rounding step smaller than its lane. `inside8`, the
-strict test against a query rounded inward, is a *surely*; only lanes that are maybe and not surely
-need the exact float64 boxes.
+`overlap8` is a *maybe*: a box can be a rounding step smaller than its lane. `inside8`, the test
+against a query made smaller by `grown32` and `shrunk32`, is a *surely*; only lanes that are maybe
+and not surely need the exact float64 boxes. A lower bound that is off by its rounding still lies
+below the query's upper bound when it lies below that bound less a margin, rounding being monotone.
 
 Written as LLVM vector IR, which any CPU runs. Each has a plain equivalent of the same meaning, used
 when compilation is off or bounds are checked.
@@ -43,8 +44,12 @@ LANES = 8
 """Boxes a block: eight float32 fill one 256-bit register."""
 
 _F32_MAX = 3.4028234663852886e38
-_STEP = np.float32(2.0**-22)  # at least two steps of a float32, relative
-_TINY = np.float32(1e-44)  # a few steps of a subnormal
+# a little more than half a step, relative: subtracted, it rounds to the next float32 below
+_HALF_STEP = np.float32(2.0**-24 * (1 + 2.0**-20))
+_SUBNORMAL = np.float32(1.5e-45)
+# at least four steps: two lanes, each up to two steps off (at a power of two), and the sum's own
+_MARGIN = np.float32(2.0**-21)
+_TINY = np.float32(1.2e-44)
 
 
 @kernel
@@ -53,7 +58,7 @@ def down32(x):
     if x < -_F32_MAX:
         return np.float32(-np.inf)
     f = np.float32(min(x, _F32_MAX))
-    step = abs(f) * _STEP + _TINY
+    step = abs(f) * _HALF_STEP + _SUBNORMAL
     return np.float32(f - step) if np.float64(f) > x else f
 
 
@@ -65,14 +70,14 @@ def up32(x):
 
 @kernel
 def grown32(x):
-    """Return a float32 at least one step above the finite float32 `x`."""
-    return np.float32(x + (abs(x) * _STEP + _TINY))
+    """Return a float32 so far above `x` that no rounding of bounds makes up for it."""
+    return np.float32(x + (abs(x) * _MARGIN + _TINY))
 
 
 @kernel
 def shrunk32(x):
-    """Return a float32 at least one step below the finite float32 `x`."""
-    return np.float32(x - (abs(x) * _STEP + _TINY))
+    """Return a float32 so far below `x` that no rounding of bounds makes up for it."""
+    return np.float32(x - (abs(x) * _MARGIN + _TINY))
 
 
 @intrinsic
