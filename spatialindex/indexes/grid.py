@@ -72,7 +72,7 @@ def choose_edge(boxes: NDArray[np.float64], max_cells: int) -> float:
         low, high = spacing / 4, spacing * 8
     else:
         return 1.0
-    low, high = max(low, 1e-290), min(max(high, 1e-289), 1e290)
+    low, high = np.clip(low, 1e-290, 1e289), np.clip(high, 1e-289, 1e290)
     exponents = np.log2(low), np.log2(high)  # the quotient of the edges could overflow
     count = int(min(_MOST_EDGES, max(3, np.ceil(2 * (exponents[1] - exponents[0])) + 1)))
     edges = np.exp2(np.linspace(*exponents, count))
