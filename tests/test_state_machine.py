@@ -22,4 +22,4 @@ RUNS = [
 @pytest.mark.parametrize(("factory", "ndim"), RUNS)
 def test_structure_answers_as_its_model(factory, ndim):
     machine = make_state_machine(factory, ndim)
-    run_state_machine_as_test(machine, settings=settings(max_examples=40, stateful_step_count=25))
+    run_state_machine_as_test(machine, settings=settings(stateful_step_count=25))

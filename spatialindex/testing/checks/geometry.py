@@ -135,6 +135,25 @@ def check_huge_and_tiny_coordinates(factory: Factory, ndim: int) -> None:
         twin.query_radius([0.0] * ndim, radius)
 
 
+def check_one_box_of_any_size(factory: Factory, ndim: int) -> None:
+    """A single box, from which a structure may choose its own sizes, from a point to all there is.
+
+    1.7976931348622453e308 is an edge whose logarithm rounds up to that of an infinite one.
+    """
+    edges = [0.0, 5e-324, 1e-300, 1.0, 1e300, 1.7976931348622453e308, LARGEST]
+    for edge in edges:
+        for axis in range(ndim):
+            flat, cube = [0.0] * (2 * ndim), [0.0] * ndim + [edge] * ndim
+            flat[ndim + axis] = edge
+            for box in (flat, cube, [-edge] * ndim + [edge] * ndim):
+                twin = Twin(factory(ndim))
+                twin.insert(box)
+                twin.check()
+                twin.insert(box[ndim:] + box[ndim:])
+                twin.rebuild()
+                twin.check()
+
+
 def check_distances_are_compared_as_rounded(factory: Factory, ndim: int) -> None:
     """An object is within the radius when the float64 distance is at most the radius."""
     rng = np.random.default_rng(13)

@@ -14,7 +14,7 @@ from spatialindex.errors import InvalidBoxError, ResultTooLargeError
 from spatialindex.registry import create
 from spatialindex.results import IndexStats
 from spatialindex.scenes.generators import generate
-from spatialindex.testing.answers import assert_same
+from spatialindex.testing.answers import assert_same, canonical
 from spatialindex.testing.samples import lattice_boxes, mixed_state, state_options
 from spatialindex.testing.twin import COPIES, Twin
 
@@ -142,6 +142,12 @@ def check_pairs_in_pieces(factory: Factory, ndim: int) -> None:
                 pieces = list(twin.index.iter_pairs(chunk, among=among, sensors=sensors))
                 assert all(0 < len(piece) <= chunk for piece in pieces)
                 assert_same(np.concatenate(pieces), whole, f"iter_pairs({chunk}), put together")
+            pieces = list(
+                twin.index.iter_pairs(7, among=among, sensors=sensors, sort=False, workers=2)
+            )
+            assert_same(
+                canonical(np.concatenate(pieces)), whole, "iter_pairs(sort=False), as a set"
+            )
     some = next(iter(twin.index.iter_pairs(3)))
     assert_same(some, twin.pairs()[:3], "the first piece alone")
 
