@@ -357,3 +357,29 @@ def test_without_arguments_the_help_is_shown():
 def test_values_on_the_command_line_are_what_they_look_like(word, value):
     assert parsed_value(word) == value
     assert type(parsed_value(word)) is type(value)
+
+
+def test_the_progress_bar_goes_to_a_terminal_and_leaves_stdout_clean():
+    pty = pytest.importorskip("pty")
+    terminal, stderr = pty.openpty()
+    result = process_with_terminal(stderr, "compare", "uniform:n=20,frames=3", "--json", *QUICK)
+    os.close(stderr)
+    drawn = os.read(terminal, 2**20).decode()
+    os.close(terminal)
+    assert json.loads(result)["comparisons"][0]["agrees"]
+    assert "checking" in drawn
+    assert "timing" in drawn
+
+
+def process_with_terminal(stderr, *arguments):
+    """Run the command with a terminal for its stderr; return what it writes to stdout."""
+    child = subprocess.run(
+        [sys.executable, "-m", "spatialindex", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "TERM": "xterm"},
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    return child.stdout

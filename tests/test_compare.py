@@ -429,6 +429,17 @@ def test_frames_are_sampled_when_the_work_is_not_enough_for_all():
     assert checked.words.startswith(f"{checked.frames} of 12 frames (evenly sampled), pairs (")
 
 
+def test_sampled_frames_stay_within_the_work_when_some_cost_far_more():
+    boxes = np.full((9, 60, 4), np.nan)
+    boxes[:, :2] = [0, 0, 1, 1]
+    boxes[[0, 2, 4, 6, 8]] = [0, 0, 1, 1]
+    rec = si.Recording(boxes, alive=~np.isnan(boxes[..., 0]))
+    dear = 60 * 59 // 2
+    checked = compare(rec, work=3 * dear, jobs=["pairs"]).checked
+    assert 2 <= checked.frames < 9
+    assert checked.box_tests <= 3 * dear
+
+
 def test_objects_are_sampled_when_the_work_is_not_enough_for_two_frames():
     rec = si.generate("brownian", n=300, frames=3, seed=6)
     result = compare(rec, work=box_tests(rec.boxes[0], rec.boxes[0]) // 4)
