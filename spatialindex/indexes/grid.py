@@ -29,6 +29,7 @@ from spatialindex.indexes.packed import PackedList
 from spatialindex.kernels import grid as kernels
 from spatialindex.kernels.edges import edge_costs
 from spatialindex.kernels.simd import LANES
+from spatialindex.kernels.sorting import sort_keys
 from spatialindex.protocol import Parameter
 from spatialindex.results import StructureStats
 
@@ -45,7 +46,8 @@ if TYPE_CHECKING:
 __all__ = ["GridStructure", "HashGrid", "choose_edge"]
 
 _BULK_SHARE = 0.4  # of the objects changed: beyond, building anew is cheaper than changing
-_ORDERED_FROM = 4096  # objects: below, everything stays in the cache whatever the order
+_MOST_ENTRIES = 64  # memberships an object: beyond, a bulk build would need too much scratch
+_TILE_BITS = {2: 3, 3: 2}  # cells of a tile along an axis, as a power of two: 64 cells a tile
 _SAMPLE = 1024  # boxes that the choice of an edge looks at, and one in 64 more
 _MOST_EDGES = 32  # edges that the choice compares
 
@@ -81,6 +83,29 @@ def choose_edge(boxes: NDArray[np.float64], max_cells: int) -> float:
     return float(edges[np.argmin(costs)])
 
 
+def _key_layout(found: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """Lay out 31-bit keys of cells between bounds, tile by tile; None when they do not fit.
+
+    Tiles of 64 cells are numbered along the axes, and so are the cells in a tile. With bounds
+    (0, 0) and (15, 15), cell (9, 2) is cell (1, 2) of tile (1, 0): key ``1 0 001 010`` in binary.
+    """
+    lowest, highest = found[2:5], found[5:8]
+    bits = [int(b - a).bit_length() if b >= a else 0 for a, b in zip(lowest, highest, strict=True)]
+    if sum(bits) > 31:
+        return None
+    tile = _TILE_BITS[2 if bits[2] == 0 else 3]
+    layout = np.zeros((3, 5), np.int64)
+    layout[:, 0] = lowest
+    layout[:, 1] = [min(b, tile) for b in bits]
+    layout[:, 4] = bits - layout[:, 1]
+    place = 0
+    for column, width in ((3, 1), (2, 4)):
+        for d in (2, 1, 0):
+            layout[d, column] = place
+            place += int(layout[d, width])
+    return layout
+
+
 class GridStructure:
     """Cells, members and the wide list over one table."""
 
@@ -114,10 +139,11 @@ class GridStructure:
         meta[kernels.LOWEST + 3 :] = -kernels.LARGEST_CELL
         self._arrays = kernels.GridArrays(
             cells=table,
-            bounds=np.full((blocks, 2 * ndim, LANES), np.nan, np.float32),
-            slots=np.full((blocks, LANES), -1, SLOT_DTYPE),
-            first=np.zeros((blocks, ndim), np.uint8),
-            link=np.full(blocks, -1, np.int32),
+            # kernels empty a block when they take it into use
+            bounds=np.empty((blocks, 2 * ndim, LANES), np.float32),
+            slots=np.empty((blocks, LANES), SLOT_DTYPE),
+            first=np.empty((blocks, ndim), np.uint8),
+            link=np.empty(blocks, np.int32),
             ranges=np.full((len(self.table.slot_ids), 2 * ndim), kernels.ABSENT, np.int32),
             meta=meta,
         )
@@ -126,14 +152,17 @@ class GridStructure:
     def holds(self, boxes: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Tell which boxes would go to cells, not to the wide list."""
         edge = choose_edge(boxes, self._max_cells) if self.edge is None else self.edge
-        held: NDArray[np.bool_] = self._ranges(boxes, edge)[:, 0] != kernels.WIDE
+        held: NDArray[np.bool_] = self._ranges(boxes, edge)[0][:, 0] != kernels.WIDE
         return held
 
-    def _ranges(self, boxes: NDArray[np.float64], edge: float) -> NDArray[np.int32]:
-        """Return the range of cells of each box, `WIDE` for those that do not fit."""
+    def _ranges(
+        self, boxes: NDArray[np.float64], edge: float
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return the range of cells of each box, `WIDE` for those that do not fit, and totals."""
         ranges = np.empty(boxes.shape, np.int32)
-        kernels.cell_ranges(boxes, edge, self._max_cells, axes(self.table), ranges)
-        return ranges
+        found = np.empty(8, np.int64)
+        kernels.cell_ranges(boxes, edge, self._max_cells, axes(self.table), ranges, found)
+        return ranges, found
 
     def apply(self, changes: Changes) -> None:
         """Take changes in: a few one by one, many by building anew."""
@@ -168,15 +197,21 @@ class GridStructure:
         if self.edge is None:
             self._clear()
             return
-        ranges = self._ranges(boxes, self.edge)
-        if n > _ORDERED_FROM:
-            # members are entered, and later met, near to one another: gathered here in one go,
-            # for each on its own would be a cache miss
-            order = kernels.spatial_order(ranges, axes(self.table))
-            slots, boxes, ranges = slots[order], boxes[order], ranges[order]
-        blocks, cells = kernels.expected_size(ranges, axes(self.table))
-        self._clear(int(blocks), int(cells))
-        self._enter(slots, boxes, ranges)
+        ranges, found = self._ranges(boxes, self.edge)
+        layout = _key_layout(found)
+        entries = int(found[1])
+        if layout is None or entries > _MOST_ENTRIES * n or n >= 2**29:
+            self._clear(n, n)
+            self._enter(slots, boxes, ranges)
+            return
+        keys = np.empty(entries, np.uint64)
+        kernels.list_entries(ranges, layout, axes(self.table), keys)
+        keys = sort_keys(keys, np.empty_like(keys), 32, int(layout[:, [1, 4]].sum()))
+        cells, blocks = kernels.count_cells(keys)
+        self._clear(int(blocks) + n // 32, int(cells))
+        self._arrays.ranges[slots] = ranges
+        self._wide.change(added=slots[ranges[:, 0] == kernels.WIDE])
+        kernels.fill_cells(self._arrays, slots, boxes, keys, layout, axes(self.table))
 
     def _enter(
         self, slots: NDArray[np.int32], boxes: NDArray[np.float64], ranges: NDArray[np.int32]
@@ -210,14 +245,14 @@ class GridStructure:
         """Take new slots in."""
         if len(slots):
             boxes = self.table.cover[slots]
-            self._enter(slots, boxes, self._ranges(boxes, self._edge()))
+            self._enter(slots, boxes, self._ranges(boxes, self._edge())[0])
 
     def _move(self, slots: NDArray[np.int32]) -> None:
         """Move slots between cells; those that were or become wide leave and enter."""
         if not len(slots):
             return
         boxes = self.table.cover[slots]
-        ranges = self._ranges(boxes, self._edge())
+        ranges, _ = self._ranges(boxes, self._edge())
         was_wide = self._arrays.ranges[slots, 0] == kernels.WIDE
         is_wide = ranges[:, 0] == kernels.WIDE
         if was_wide.any() or is_wide.any():
@@ -242,10 +277,10 @@ class GridStructure:
         blocks, used = len(arrays.slots), int(arrays.meta[kernels.USED_BLOCKS])
         if blocks - used + int(arrays.meta[kernels.FREE_BLOCKS]) < covered:
             larger = max(blocks * 3 // 2, blocks + covered, 32)
-            for name, empty in (("bounds", np.nan), ("slots", -1), ("first", 0), ("link", -1)):
+            for name in ("bounds", "slots", "first", "link"):
                 old = getattr(arrays, name)
-                new = np.full((larger, *old.shape[1:]), empty, old.dtype)
-                new[:blocks] = old
+                new = np.empty((larger, *old.shape[1:]), old.dtype)
+                new[:used] = old[:used]
                 arrays = arrays._replace(**{name: new})
         cells = int(arrays.meta[kernels.CELLS]) + covered
         if 2 * cells > len(arrays.cells):
@@ -403,7 +438,7 @@ class GridStructure:
             if len(slots):
                 raise InvariantError("grid: there are objects but no edge")
             return
-        ranges = self._ranges(self.table.cover[slots], self.edge)
+        ranges, _ = self._ranges(self.table.cover[slots], self.edge)
         wide = ranges[:, 0] == kernels.WIDE
         self._wide.validate(slots[wide])
         kept = self._arrays.ranges[slots]
@@ -446,7 +481,8 @@ class GridStructure:
         blocks = len(np.unique(members["blocks"]))
         if blocks != meta[kernels.USED_BLOCKS] - meta[kernels.FREE_BLOCKS]:
             raise InvariantError("grid: a block is neither in a chain nor free")
-        if np.count_nonzero(self._arrays.slots >= 0) != len(rows):
+        used = self._arrays.slots[: meta[kernels.USED_BLOCKS]]
+        if np.count_nonzero(used >= 0) != len(rows):
             raise InvariantError("grid: a free lane holds a slot")
 
 

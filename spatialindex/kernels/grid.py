@@ -34,10 +34,9 @@ from spatialindex.kernels.blocks import (
     pairs_of_block,
     write_lane,
 )
-from spatialindex.kernels.jit import allocating_kernel, kernel
+from spatialindex.kernels.jit import kernel
 from spatialindex.kernels.mixing import mix
 from spatialindex.kernels.simd import LANES, local_floats, local_ints, overlap8
-from spatialindex.kernels.sorting import order_of_keys
 
 __all__ = [
     "ABSENT",
@@ -52,16 +51,17 @@ __all__ = [
     "WIDE",
     "GridArrays",
     "cell_ranges",
+    "count_cells",
     "count_meetings",
     "enter_slots",
-    "expected_size",
+    "fill_cells",
     "find_pairs",
     "largest_cell",
     "leave_slots",
+    "list_entries",
     "move_slots",
     "query_regions",
     "rehash",
-    "spatial_order",
 ]
 
 # ranges[slot, 0] of an object that is in no cell
@@ -158,10 +158,18 @@ def largest_cell(cells, dim):
 
 
 @kernel
-def cell_ranges(boxes, edge, max_cells, dim, ranges):
-    """Write the range of cells of each box to ``ranges[i]``, `WIDE` where it is too much."""
+def cell_ranges(boxes, edge, max_cells, dim, ranges, found):
+    """Write the range of cells of each box to ``ranges[i]``, `WIDE` where it is too much.
+
+    Writes to `found`, int64 ``(8,)``: how many are wide, how many memberships the others have, and
+    three lower and three upper bounds of their cells.
+    """
     ndim = len(dim)
     wide = 0
+    entries = 0.0
+    for d in range(3):
+        found[2 + d] = LARGEST_CELL if d < ndim else 0
+        found[5 + d] = -LARGEST_CELL if d < ndim else 0
     for i in range(boxes.shape[0]):
         covered = 1.0
         fits = True
@@ -177,77 +185,152 @@ def cell_ranges(boxes, edge, max_cells, dim, ranges):
         if not fits or covered > max_cells:
             ranges[i, 0] = WIDE
             wide += 1
-    return wide
+            continue
+        entries += covered
+        for d in range(ndim):
+            found[2 + d] = min(found[2 + d], np.int64(ranges[i, d]))
+            found[5 + d] = max(found[5 + d], np.int64(ranges[i, ndim + d]))
+    found[0] = wide
+    found[1] = np.int64(entries)
+
+
+# -- building in bulk -----------------------------------------------------------------------------
 
 
 @kernel
-def _spread(value, ndim):
-    """Spread the low bits of a number apart, for a Morton key of 16 or 10 bits an axis."""
-    if ndim == 2:
-        value = (value | (value << 8)) & 0x00FF00FF
-        value = (value | (value << 4)) & 0x0F0F0F0F
-        value = (value | (value << 2)) & 0x33333333
-        return (value | (value << 1)) & 0x55555555
-    value = (value | (value << 16)) & 0x030000FF
-    value = (value | (value << 8)) & 0x0300F00F
-    value = (value | (value << 4)) & 0x030C30C3
-    return (value | (value << 2)) & 0x09249249
-
-
-@allocating_kernel
-def spatial_order(ranges, dim):
-    """Return the int32 order of rows of ranges along a Morton curve through their first cells."""
-    ndim = len(dim)
-    n = ranges.shape[0]
-    keys = np.zeros(n, np.uint64)
-    bits = 32 // ndim
-    for d in range(ndim):
-        lowest = np.int64(LARGEST_CELL)
-        highest = np.int64(-LARGEST_CELL)
-        for i in range(n):
-            if ranges[i, 0] != WIDE:
-                lowest = min(lowest, np.int64(ranges[i, d]))
-                highest = max(highest, np.int64(ranges[i, d]))
-        shift = 0
-        while (highest - lowest) >> shift >= (1 << bits):
-            shift += 1
-        for i in range(n):
-            if ranges[i, 0] != WIDE:
-                part = _spread((np.int64(ranges[i, d]) - lowest) >> shift, ndim)
-                keys[i] |= np.uint64(part << d)
-    return order_of_keys(keys, bits * ndim)
+def _axis_key(c, layout, d):
+    """Return an axis's share of the key of a cell."""
+    c -= layout[d, 0]
+    low = c & ((1 << layout[d, 1]) - 1)
+    return ((c >> layout[d, 1]) << layout[d, 2]) | (low << layout[d, 3])
 
 
 @kernel
-def expected_size(ranges, dim):
-    """Estimate how many (blocks, cells) objects with these ranges, in spatial order, occupy.
+def _axis_cell(key, layout, d):
+    """Return the coordinate of a cell along an axis from its key."""
+    high = (key >> layout[d, 2]) & ((1 << layout[d, 4]) - 1)
+    low = (key >> layout[d, 3]) & ((1 << layout[d, 1]) - 1)
+    return ((high << layout[d, 1]) | low) + layout[d, 0]
 
-    Cells in which an object begins are counted, runs of rows at a time. Of the other cells of
-    an object, those are new that nobody begins in: about ``exp(-objects a cell)`` of them.
+
+@kernel
+def list_entries(ranges, layout, dim, keys):
+    """Write an entry for each cell of each range that is not wide: all memberships of a grid.
+
+    An entry is 31 bits of the cell's key, 3 first-cell bits, and 29 bits of the row of the range.
+    `layout`, int64 ``(3, 5)``, has an axis a row: lowest cell; bits of a cell within its tile; and
+    where in the key the tile and the cell within the tile go; bits of the tile.
     """
     ndim = len(dim)
-    entries = 0.0
-    begun = 0.0
-    held = 0.0
-    before = -1
+    k = 0
     for i in range(ranges.shape[0]):
         if ranges[i, 0] == WIDE:
             continue
-        covered = 1.0
-        same = before >= 0
-        for d in range(ndim):
-            covered *= np.float64(ranges[i, ndim + d]) - np.float64(ranges[i, d]) + 1.0
-            same &= before >= 0 and ranges[i, d] == ranges[before, d]
-        before = i
-        entries += covered
-        held += 1.0
-        if not same:
-            begun += 1.0
-    if held == 0.0:
-        return 0, 0
-    cells = begun + (entries - held) * np.exp(-held / begun)
-    blocks = entries / 8.0 + 0.6 * cells
-    return np.int64(1.1 * blocks) + 32, np.int64(cells) + 16
+        x0, y0 = np.int64(ranges[i, 0]), np.int64(ranges[i, 1])
+        z0 = np.int64(ranges[i, 2]) if ndim == 3 else 0
+        z1 = np.int64(ranges[i, 2 * ndim - 1]) if ndim == 3 else 0
+        for x in range(x0, np.int64(ranges[i, ndim]) + 1):
+            key_x = _axis_key(x, layout, 0)
+            first_x = 1 if x == x0 else 0
+            for y in range(y0, np.int64(ranges[i, ndim + 1]) + 1):
+                key_y = key_x | _axis_key(y, layout, 1)
+                first_y = first_x | (2 if y == y0 else 0)
+                for z in range(z0, z1 + 1):
+                    key = key_y | _axis_key(z, layout, 2)
+                    first = first_y | (4 if z == z0 else 0)
+                    keys[k] = np.uint64((key << 32) | (first << 29) | i)
+                    k += 1
+
+
+@kernel
+def count_cells(keys):
+    """Return (cells, blocks) that sorted entries fill."""
+    cells = 0
+    blocks = 0
+    size = 0
+    before = np.uint64(0xFFFFFFFFFFFFFFFF)
+    for k in range(keys.shape[0]):
+        cell = keys[k] >> np.uint64(32)
+        if cell != before:
+            cells += 1
+            blocks += (size + LANES - 1) // LANES
+            size = 0
+            before = cell
+        size += 1
+    return cells, blocks + (size + LANES - 1) // LANES
+
+
+@kernel
+def _new_cell(grid, x, y, z, dim):
+    """Create a cell that is not there, without members, and return its place."""
+    ndim = len(dim)
+    cells, meta = grid.cells, grid.meta
+    at = -1 - _find_cell(cells, x, y, z, dim)
+    cells[at, 0] = x
+    cells[at, 1] = y
+    if ndim == 3:
+        cells[at, 2] = z
+    cells[at, ndim] = -1
+    cells[at, ndim + 1] = 0
+    meta[CELLS] += 1
+    for d in range(ndim):
+        c = _along(d, x, y, z)
+        meta[LOWEST + d] = min(meta[LOWEST + d], c)
+        meta[LOWEST + 3 + d] = max(meta[LOWEST + 3 + d], c)
+    return at
+
+
+@kernel
+def _along(d, x, y, z):
+    """Return the coordinate of axis `d`."""
+    if d == 0:
+        return x
+    return y if d == 1 else z
+
+
+@kernel
+def _clear_block(grid, block, dim):
+    """Empty all lanes of a block."""
+    for lane in range(LANES):
+        clear_lane(grid.bounds, grid.slots, block, lane, dim)
+    for d in range(len(dim)):
+        grid.first[block, d] = 0
+
+
+@kernel
+def fill_cells(grid, slots, boxes, keys, layout, dim):
+    """Create cells with their members from sorted entries. The grid is empty and has room.
+
+    Row ``i`` of an entry is the box in row `i`, of ``slots[i]``. Blocks are filled one after the
+    other, so that cells near to one another lie near to one another.
+    """
+    ndim = len(dim)
+    n = keys.shape[0]
+    block = -1
+    k = 0
+    while k < n:
+        cell = np.int64(keys[k] >> np.uint64(32))
+        size = 0
+        while k < n and np.int64(keys[k] >> np.uint64(32)) == cell:
+            lane = size % LANES
+            if lane == 0:
+                block += 1
+                _clear_block(grid, block, dim)
+                grid.link[block] = block - 1 if size else -1
+            entry = np.int64(keys[k] & np.uint64(0xFFFFFFFF))
+            row = entry & 0x1FFFFFFF
+            write_lane(grid.bounds, grid.slots, block, lane, slots[row], boxes, row, dim)
+            for d in range(ndim):
+                grid.first[block, d] |= np.uint8(((entry >> (29 + d)) & 1) << lane)
+            size += 1
+            k += 1
+        x, y = _axis_cell(cell, layout, 0), _axis_cell(cell, layout, 1)
+        z = _axis_cell(cell, layout, 2) if ndim == 3 else 0
+        at = _new_cell(grid, x, y, z, dim)
+        grid.cells[at, ndim] = block
+        grid.cells[at, ndim + 1] = size
+    grid.meta[USED_BLOCKS] = block + 1
+    grid.meta[ENTRIES] = n
 
 
 # -- members --------------------------------------------------------------------------------------
@@ -258,12 +341,7 @@ def _first_bits(grid, block, lane, slot, x, y, z, dim):
     """Set the lane's bits that tell whether the cell is the slot's first along each axis."""
     bit = np.uint8(1 << lane)
     for d in range(len(dim)):
-        c = x
-        if d == 1:
-            c = y
-        elif d == 2:
-            c = z
-        if grid.ranges[slot, d] == c:
+        if grid.ranges[slot, d] == _along(d, x, y, z):
             grid.first[block, d] |= bit
         else:
             grid.first[block, d] &= ~bit
@@ -276,22 +354,7 @@ def _enter(grid, slot, boxes, i, x, y, z, dim):
     cells, meta = grid.cells, grid.meta
     at = _find_cell(cells, x, y, z, dim)
     if at < 0:
-        at = -1 - at
-        cells[at, 0] = x
-        cells[at, 1] = y
-        if ndim == 3:
-            cells[at, 2] = z
-        cells[at, ndim] = -1
-        cells[at, ndim + 1] = 0
-        meta[CELLS] += 1
-        for d in range(ndim):
-            c = x
-            if d == 1:
-                c = y
-            elif d == 2:
-                c = z
-            meta[LOWEST + d] = min(meta[LOWEST + d], c)
-            meta[LOWEST + 3 + d] = max(meta[LOWEST + 3 + d], c)
+        at = _new_cell(grid, x, y, z, dim)
     size = cells[at, ndim + 1]
     lane = size % LANES
     block = np.int64(cells[at, ndim])
@@ -306,8 +369,7 @@ def _enter(grid, slot, boxes, i, x, y, z, dim):
             meta[USED_BLOCKS] += 1
         grid.link[block] = before
         cells[at, ndim] = block
-        for d in range(ndim):
-            grid.first[block, d] = 0
+        _clear_block(grid, block, dim)
     write_lane(grid.bounds, grid.slots, block, lane, slot, boxes, i, dim)
     _first_bits(grid, block, lane, slot, x, y, z, dim)
     cells[at, ndim + 1] = size + 1

@@ -13,7 +13,7 @@ import numpy as np
 
 from spatialindex.kernels.jit import allocating_kernel, kernel
 
-__all__ = ["order_of_keys", "pack_rows", "sort_keys", "unpack_rows"]
+__all__ = ["pack_rows", "sort_keys", "unpack_rows"]
 
 _DIGIT = 11  # bits: 2048 counters stay in the nearest cache
 _SHORT = 48  # keys below which insertion beats counting
@@ -107,17 +107,3 @@ def sort_keys(keys, other, low, bits):
             count[c] += 1
         keys, other = other, keys
     return keys
-
-
-@allocating_kernel
-def order_of_keys(keys, bits):
-    """Return the int32 order that sorts uint64 keys below ``2**bits``, at most 32; stable."""
-    n = keys.shape[0]
-    packed = np.empty(n, np.uint64)
-    for i in range(n):
-        packed[i] = (keys[i] << np.uint64(32)) | np.uint64(i)
-    packed = sort_keys(packed, np.empty(n, np.uint64), 32, bits)
-    order = np.empty(n, np.int32)
-    for i in range(n):
-        order[i] = np.int32(packed[i] & np.uint64(0xFFFFFFFF))
-    return order
