@@ -18,7 +18,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from spatialindex.checks import as_boxes, as_points, as_radii
-from spatialindex.constants import ALL, AMONG, ID_DTYPE, MAX_ROWS, NDIMS, PREDICATES, SENSORS
+from spatialindex.constants import (
+    ALL,
+    AMONG,
+    ID_DTYPE,
+    MAX_ROWS,
+    NDIMS,
+    PREDICATES,
+    SENSORS,
+    SLOT_DTYPE,
+)
 from spatialindex.errors import InvalidArgumentError, InvariantError
 from spatialindex.execution import check_workers
 from spatialindex.objects import Labels, ObjectTable, as_ids, as_layers
@@ -830,7 +839,8 @@ def _named(
     """
     from spatialindex.kernels.sorting import pack_rows, sort_keys, unpack_rows
 
-    keys = np.empty(len(rows), np.uint64)
+    rows = np.ascontiguousarray(rows, SLOT_DTYPE)
+    keys = rows.view(np.uint64).reshape(-1)  # packed in place: a key is as long as a row
     out = np.empty((len(rows), 2), ID_DTYPE)
     pack_rows(rows, column, high.of, low.of, is_pair, low.bits, keys)
     if sort:

@@ -76,7 +76,8 @@ class Structure(Protocol):
 
     A class is made as ``Class(table, **parameters)``. The table's ``cover`` boxes are what pairs
     are decided on and what has to be covered; its ``boxes`` decide questions. Both are reallocated
-    when the table grows: read them anew in every method.
+    when the table grows: read them anew in every method. Arrays of rows that a method returns are
+    the caller's, to keep and to write into.
     """
 
     table: ObjectTable

@@ -27,7 +27,7 @@ from spatialindex.index import BoxIndex
 from spatialindex.indexes.asking import ask_neighbours, ask_region, axes, count_verdicts
 from spatialindex.indexes.packed import PackedList
 from spatialindex.kernels import grid as kernels
-from spatialindex.kernels.edges import edge_costs
+from spatialindex.kernels.edges import edge_costs, measure_sample
 from spatialindex.kernels.simd import LANES
 from spatialindex.kernels.sorting import sort_keys
 from spatialindex.protocol import Parameter
@@ -62,14 +62,13 @@ def choose_edge(boxes: NDArray[np.float64], max_cells: int) -> float:
         return 1.0
     step = max(1, n // (_SAMPLE + n // 64))
     sample = np.ascontiguousarray(boxes[::step])
+    measures = np.empty(3)
     with np.errstate(over="ignore"):
-        longest = (sample[:, ndim:] - sample[:, :ndim]).max(axis=1)
-        spread = float((sample[:, ndim:].max(0) - sample[:, :ndim].min(0)).max())
-    longest = longest[(longest > 0) & (longest < np.inf)]
-    spacing = spread / n ** (1.0 / ndim) if 0 < spread < np.inf else 0.0
-    if len(longest):
-        low, high = float(np.quantile(longest, 0.1)), 4.0 * float(longest.max())
-        high = max(high, min(4.0 * spacing, 64.0 * high))
+        measure_sample(sample, (0,) * ndim, measures)
+    least, greatest, spread = measures.tolist()
+    spacing = spread / n ** (1.0 / ndim) if spread < np.inf else 0.0
+    if greatest > 0:
+        low, high = least, max(4.0 * greatest, min(4.0 * spacing, 256.0 * greatest))
     elif spacing > 0:
         low, high = spacing / 4, spacing * 8
     else:
@@ -187,9 +186,10 @@ class GridStructure:
 
     def _build(self) -> None:
         """Build all memberships, in spatial order."""
-        slots = self.table.live_slots()
-        boxes = self.table.cover[slots]
+        table = self.table
+        slots = table.live_slots()
         n = len(slots)
+        boxes = table.cover[:n] if n == table.high else table.cover[slots]
         if self._cell_size is None and not self._n_chosen / 2 < n <= 2 * self._n_chosen:
             self.edge = choose_edge(boxes, self._max_cells) if n else None
         self._n_chosen = n
@@ -209,7 +209,7 @@ class GridStructure:
         keys = sort_keys(keys, np.empty_like(keys), 32, int(layout[:, [1, 4]].sum()))
         cells, blocks = kernels.count_cells(keys)
         self._clear(int(blocks) + n // 32, int(cells))
-        self._arrays.ranges[slots] = ranges
+        self._arrays.ranges[: table.high][slots if n < table.high else slice(None)] = ranges
         self._wide.change(added=slots[ranges[:, 0] == kernels.WIDE])
         kernels.fill_cells(self._arrays, slots, boxes, keys, layout, axes(self.table))
 

@@ -21,24 +21,26 @@ from spatialindex.kernels.simd import (
     local_floats,
     lowest_bit,
     overlap8,
+    overlap8x8,
     shrunk32,
+    surely_meet,
     up32,
 )
 
 __all__ = [
-    "aim_at_lane",
     "aim_at_region",
     "change_list",
     "clear_lane",
     "copy_lane",
     "hits_of_block",
-    "pairs_of_block",
+    "later_lanes",
+    "pairs_of_blocks",
     "scan_pairs",
     "scan_regions",
     "write_lane",
 ]
 
-_FULL = np.uint32(255)
+_LATER = np.uint64(0x0080C0E0F0F8FCFE)  # of a block with itself: each pair of lanes once
 
 
 @kernel
@@ -79,17 +81,6 @@ def aim_at_region(q, q_in, cull, row, dim):
 
 
 @kernel
-def aim_at_lane(q, q_in, bounds, block, lane, dim):
-    """Set `q` to a lane's box, and `q_in` well inside the exact box."""
-    ndim = len(dim)
-    for d in range(ndim):
-        q[d] = bounds[block, d, lane]
-        q[ndim + d] = bounds[block, ndim + d, lane]
-        q_in[d] = grown32(q[d])
-        q_in[ndim + d] = shrunk32(q[ndim + d])
-
-
-@kernel
 def hits_of_block(mask, bounds, slots, block, q_in, ask, row, dim, out, k):
     """Decide the lanes in `mask` for a region's row; writes answers from `k` on.
 
@@ -97,17 +88,17 @@ def hits_of_block(mask, bounds, slots, block, q_in, ask, row, dim, out, k):
 
     Returns the count of answers so far, which goes on beyond the end of `out`.
     """
-    sure = np.uint32(0)
+    sure = np.uint64(0)
     if ask.kind == INTERSECTS:
         sure = inside8(bounds, block, q_in, dim)
     asker = ask.askers[row] if ask.askers.shape[0] else -1
     while mask != 0:
         lane = lowest_bit(mask)
-        mask = np.uint32(mask & (mask - np.uint32(1)))
+        mask &= mask - np.uint64(1)
         slot = slots[block, lane]
         if slot == asker:
             continue
-        if not (sure >> np.uint32(lane)) & np.uint32(1):
+        if not (sure >> np.uint64(lane)) & np.uint64(1):
             if not accepts(ask.kind, ask.exact, row, ask.boxes, slot, dim):
                 continue
         if passes(ask.state, asker, slot, ask.rule, ask.layers):
@@ -119,17 +110,20 @@ def hits_of_block(mask, bounds, slots, block, q_in, ask, row, dim, out, k):
 
 
 @kernel
-def pairs_of_block(mask, bounds, slots, block, q_in, a, cover, state, rule, dim, out, k):
-    """Decide the pairs of slot `a` with the lanes in `mask`; writes them from `k` on.
+def pairs_of_blocks(word, bounds, slots, block, other, cover, state, rule, dim, out, k):
+    """Decide the pairs of lanes of two blocks in `word`; writes them from `k` on.
 
-    Returns the count so far, which goes on beyond the end of `out`.
+    Bit ``8 * i + j`` stands for lane `i` of `block` and lane `j` of `other`. Returns the count so
+    far, which goes on beyond the end of `out`.
     """
-    sure = inside8(bounds, block, q_in, dim)
-    while mask != 0:
-        lane = lowest_bit(mask)
-        mask = np.uint32(mask & (mask - np.uint32(1)))
-        b = slots[block, lane]
-        if not (sure >> np.uint32(lane)) & np.uint32(1):
+    while word != 0:
+        bit = lowest_bit(word)
+        word &= word - np.uint64(1)
+        i = bit >> 3
+        j = bit & 7
+        a = slots[block, i]
+        b = slots[other, j]
+        if not surely_meet(bounds, block, i, other, j, dim):
             if not meet(cover, a, cover, b, dim):
                 continue
         if passes(state, a, b, rule, np.uint64(0)):
@@ -138,6 +132,12 @@ def pairs_of_block(mask, bounds, slots, block, q_in, a, cover, state, rule, dim,
                 out[k, 1] = b
             k += 1
     return k
+
+
+@kernel
+def later_lanes(word, block, other):
+    """Keep each pair of lanes once when a block is tested against itself."""
+    return word & _LATER if block == other else word
 
 
 @kernel
@@ -170,26 +170,17 @@ def scan_pairs(bounds, slots, n, cover, state, rule, start, stop, out, limit, di
 
     Returns the count, or any number beyond `limit` as soon as there are more.
     """
-    q = local_floats()
-    q_in = local_floats()
     blocks = (n + LANES - 1) // LANES
     k = 0
-    for first in range(start, stop):
-        for lane in range(LANES):
-            a = slots[first, lane]
-            if a < 0:
-                break
-            aim_at_lane(q, q_in, bounds, first, lane, dim)
-            others = np.uint32((_FULL << np.uint32(lane + 1)) & _FULL)
-            for block in range(first, blocks):
-                mask = np.uint32(overlap8(bounds, block, q, dim) & others)
-                others = _FULL
-                if mask != 0:
-                    k = pairs_of_block(
-                        mask, bounds, slots, block, q_in, a, cover, state, rule, dim, out, k
-                    )
-            if k > limit:
-                return k
+    for block in range(start, stop):
+        for other in range(block, blocks):
+            word = later_lanes(overlap8x8(bounds, block, other, dim), block, other)
+            if word != 0:
+                k = pairs_of_blocks(
+                    word, bounds, slots, block, other, cover, state, rule, dim, out, k
+                )
+        if k > limit:
+            return k
     return k
 
 

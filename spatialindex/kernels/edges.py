@@ -13,10 +13,10 @@ The chance of meeting comes from counting the sample by cell, so clusters count 
 
 import numpy as np
 
-from spatialindex.kernels.jit import allocating_kernel
+from spatialindex.kernels.jit import allocating_kernel, kernel
 from spatialindex.kernels.mixing import mix
 
-__all__ = ["edge_costs"]
+__all__ = ["edge_costs", "measure_sample"]
 
 # ns: to enter a cell, to test a block of eight, to scan past eight boxes
 _ENTER = 30.0
@@ -24,6 +24,34 @@ _TEST = 6.0
 _SCAN = 1.5 / 8
 
 _LARGEST = 2.0**30
+
+
+@kernel
+def measure_sample(sample, dim, measures):
+    """Write to float64 `measures`: the least and the greatest positive longest edge, the spread.
+
+    The first two are infinity and 0 when all boxes are points; the spread is that of the widest
+    axis. Edges that overflow are left out.
+    """
+    ndim = len(dim)
+    least, greatest = np.inf, 0.0
+    for i in range(sample.shape[0]):
+        longest = 0.0
+        for d in range(ndim):
+            longest = max(longest, sample[i, ndim + d] - sample[i, d])
+        if 0.0 < longest < np.inf:
+            least = min(least, longest)
+            greatest = max(greatest, longest)
+    spread = 0.0
+    for d in range(ndim):
+        lower, upper = np.inf, -np.inf
+        for i in range(sample.shape[0]):
+            lower = min(lower, sample[i, d])
+            upper = max(upper, sample[i, ndim + d])
+        spread = max(spread, upper - lower)
+    measures[0] = least
+    measures[1] = greatest
+    measures[2] = spread
 
 
 @allocating_kernel

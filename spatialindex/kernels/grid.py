@@ -26,17 +26,17 @@ from typing import NamedTuple
 import numpy as np
 
 from spatialindex.kernels.blocks import (
-    aim_at_lane,
     aim_at_region,
     clear_lane,
     copy_lane,
     hits_of_block,
-    pairs_of_block,
+    later_lanes,
+    pairs_of_blocks,
     write_lane,
 )
 from spatialindex.kernels.jit import kernel
 from spatialindex.kernels.mixing import mix
-from spatialindex.kernels.simd import LANES, local_floats, local_ints, overlap8
+from spatialindex.kernels.simd import LANES, local_floats, local_ints, overlap8, overlap8x8
 
 __all__ = [
     "ABSENT",
@@ -74,7 +74,12 @@ LARGEST_CELL = 2**30
 FREE, FREE_BLOCKS, USED_BLOCKS, CELLS, ENTRIES, LOWEST = 0, 1, 2, 3, 4, 5
 META = 11  # LOWEST is followed by three lower and three upper bounds of occupied cells
 
-_ALL_LANES = np.uint32(255)
+
+# eight bytes: all 1; bit i of byte i; all 0x7F; all 0x80
+_BYTES = np.uint64(0x0101010101010101)
+_DIAGONAL = np.uint64(0x8040201008040201)
+_SEVENS = np.uint64(0x7F7F7F7F7F7F7F7F)
+_HIGHS = np.uint64(0x8080808080808080)
 
 
 class GridArrays(NamedTuple):
@@ -315,8 +320,9 @@ def fill_cells(grid, slots, boxes, keys, layout, dim):
             lane = size % LANES
             if lane == 0:
                 block += 1
-                _clear_block(grid, block, dim)
                 grid.link[block] = block - 1 if size else -1
+                for d in range(ndim):
+                    grid.first[block, d] = 0
             entry = np.int64(keys[k] & np.uint64(0xFFFFFFFF))
             row = entry & 0x1FFFFFFF
             write_lane(grid.bounds, grid.slots, block, lane, slots[row], boxes, row, dim)
@@ -324,6 +330,8 @@ def fill_cells(grid, slots, boxes, keys, layout, dim):
                 grid.first[block, d] |= np.uint8(((entry >> (29 + d)) & 1) << lane)
             size += 1
             k += 1
+        for lane in range((size - 1) % LANES + 1, LANES):
+            clear_lane(grid.bounds, grid.slots, block, lane, dim)
         x, y = _axis_cell(cell, layout, 0), _axis_cell(cell, layout, 1)
         z = _axis_cell(cell, layout, 2) if ndim == 3 else 0
         at = _new_cell(grid, x, y, z, dim)
@@ -556,11 +564,11 @@ def _hits_of_chain(grid, block, is_chain, x, y, z, span, q, q_in, ask, row, dim,
         mask = overlap8(grid.bounds, block, q, dim)
         if mask != 0:
             if not is_chain or x != span[0]:
-                mask = np.uint32(mask & grid.first[block, 0])
+                mask &= np.uint64(grid.first[block, 0])
             if not is_chain or y != span[1]:
-                mask = np.uint32(mask & grid.first[block, 1])
+                mask &= np.uint64(grid.first[block, 1])
             if ndim == 3 and (not is_chain or z != span[2]):
-                mask = np.uint32(mask & grid.first[block, ndim - 1])
+                mask &= np.uint64(grid.first[block, ndim - 1])
             if mask != 0:
                 k = hits_of_block(mask, grid.bounds, grid.slots, block, q_in, ask, row, dim, out, k)
         if not is_chain:
@@ -612,13 +620,25 @@ def query_regions(grid, ask, edge, start, stop, counts, out, limit, dim):
 
 
 @kernel
-def _cell_mask(grid, block, lane, other, dim):
-    """Lanes of block `other` that pair with a lane of `block` in this cell and no other."""
-    mask = _ALL_LANES
+def _spread(mask):
+    """Spread each bit `i` of a byte over the eight bits of byte `i`."""
+    high = (((mask * _BYTES) & _DIAGONAL) + _SEVENS) & _HIGHS
+    return (high >> np.uint64(7)) * np.uint64(255)
+
+
+@kernel
+def _of_this_cell(grid, block, other, dim):
+    """Pairs of lanes of two blocks of a cell that count in it and in no other.
+
+    On each axis one of the two objects has to begin here: bit ``8 * i + j`` needs first-cell bit
+    `i` of `block`, spread over a byte, or bit `j` of `other`, repeated in every byte.
+    """
+    word = np.uint64(0xFFFFFFFFFFFFFFFF)
     for d in range(len(dim)):
-        if not (grid.first[block, d] >> np.uint8(lane)) & np.uint8(1):
-            mask = np.uint32(mask & grid.first[other, d])
-    return mask
+        word &= _spread(np.uint64(grid.first[block, d])) | (
+            np.uint64(grid.first[other, d]) * _BYTES
+        )
+    return word
 
 
 @kernel
@@ -627,42 +647,43 @@ def find_pairs(grid, cover, state, rule, start, stop, out, limit, dim):
 
     Returns the count, or any number beyond `limit` as soon as there are more.
     """
-    q = local_floats()
-    q_in = local_floats()
     bounds, slots = grid.bounds, grid.slots
     k = 0
     for block in range(start, stop):
-        for lane in range(LANES):
-            a = slots[block, lane]
-            if a < 0:
-                break
-            aim_at_lane(q, q_in, bounds, block, lane, dim)
-            later = np.uint32((_ALL_LANES << np.uint32(lane + 1)) & _ALL_LANES)
-            other = np.int64(block)
-            while other >= 0:
-                mask = np.uint32(overlap8(bounds, other, q, dim) & later)
-                later = _ALL_LANES
-                if mask != 0:
-                    mask = np.uint32(mask & _cell_mask(grid, block, lane, other, dim))
-                    if mask != 0:
-                        k = pairs_of_block(
-                            *(mask, bounds, slots, other, q_in, a, cover, state, rule, dim),
-                            *(out, k),
-                        )
-                other = np.int64(grid.link[other])
-            if k > limit:
-                return k
+        if slots[block, 0] < 0:
+            continue  # a free block: its link leads to other free ones
+        other = np.int64(block)
+        while other >= 0:
+            word = later_lanes(overlap8x8(bounds, block, other, dim), block, other)
+            if word != 0:
+                word &= _of_this_cell(grid, block, other, dim)
+                k = pairs_of_blocks(
+                    word, bounds, slots, block, other, cover, state, rule, dim, out, k
+                )
+            other = np.int64(grid.link[other])
+        if k > limit:
+            return k
     return k
 
 
 @kernel
-def _count_bits(mask):
+def _count_bits(word):
     """Return the number of set bits."""
     count = 0
-    while mask != 0:
-        mask = np.uint32(mask & (mask - np.uint32(1)))
+    while word != 0:
+        word &= word - np.uint64(1)
         count += 1
     return count
+
+
+@kernel
+def _members(slots, block):
+    """Return the mask of the lanes of a block that are not empty."""
+    mask = np.uint64(0)
+    for lane in range(LANES):
+        if slots[block, lane] >= 0:
+            mask |= np.uint64(1 << lane)
+    return mask
 
 
 @kernel
@@ -670,23 +691,15 @@ def count_meetings(grid, dim):
     """Return (visits, candidates): pairs of members of a cell, repeats included and distinct."""
     visits = 0
     candidates = 0
-    slots = grid.slots
     for block in range(grid.meta[USED_BLOCKS]):
-        for lane in range(LANES):
-            if slots[block, lane] < 0:
-                break
-            later = np.uint32((_ALL_LANES << np.uint32(lane + 1)) & _ALL_LANES)
-            other = np.int64(block)
-            while other >= 0:
-                members = np.uint32(0)
-                for i in range(LANES):
-                    if slots[other, i] >= 0:
-                        members = np.uint32(members | np.uint32(1 << i))
-                members = np.uint32(members & later)
-                later = _ALL_LANES
-                visits += _count_bits(members)
-                candidates += _count_bits(
-                    np.uint32(members & _cell_mask(grid, block, lane, other, dim))
-                )
-                other = np.int64(grid.link[other])
+        here = _members(grid.slots, block)
+        if here == 0:
+            continue
+        other = np.int64(block)
+        while other >= 0:
+            word = _spread(here) & (_members(grid.slots, other) * _BYTES)
+            word = later_lanes(word, block, other)
+            visits += _count_bits(word)
+            candidates += _count_bits(word & _of_this_cell(grid, block, other, dim))
+            other = np.int64(grid.link[other])
     return visits, candidates

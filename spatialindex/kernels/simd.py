@@ -36,7 +36,9 @@ __all__ = [
     "local_ints",
     "lowest_bit",
     "overlap8",
+    "overlap8x8",
     "shrunk32",
+    "surely_meet",
     "up32",
 ]
 
@@ -78,6 +80,17 @@ def grown32(x):
 def shrunk32(x):
     """Return a float32 so far below `x` that no rounding of bounds makes up for it."""
     return np.float32(x - (abs(x) * _MARGIN + _TINY))
+
+
+@kernel
+def surely_meet(bounds, a, i, b, j, dim):
+    """Tell if lane `i` of block `a` and `j` of block `b` meet whatever rounding hides."""
+    ndim = len(dim)
+    ok = True
+    for d in range(ndim):
+        ok &= grown32(bounds[a, d, i]) < bounds[b, ndim + d, j]
+        ok &= grown32(bounds[b, d, j]) < bounds[a, ndim + d, i]
+    return ok
 
 
 @intrinsic
@@ -134,90 +147,139 @@ if PLAIN:
     def overlap8(bounds, block, q, dim):
         """Mask of the lanes of a block that meet the box `q`, float32 ``(2*ndim,)``."""
         ndim = len(dim)
-        mask = np.uint32(0)
+        mask = np.uint64(0)
         for lane in range(LANES):
             ok = True
             for d in range(ndim):
                 ok &= bounds[block, d, lane] <= q[ndim + d]
                 ok &= q[d] <= bounds[block, ndim + d, lane]
             if ok:
-                mask = np.uint32(mask | np.uint32(1 << lane))
+                mask |= np.uint64(1 << lane)
         return mask
 
     @kernel
     def inside8(bounds, block, q, dim):
         """Mask of the lanes of a block that meet the interior of the box `q`."""
         ndim = len(dim)
-        mask = np.uint32(0)
+        mask = np.uint64(0)
         for lane in range(LANES):
             ok = True
             for d in range(ndim):
                 ok &= bounds[block, d, lane] < q[ndim + d]
                 ok &= q[d] < bounds[block, ndim + d, lane]
             if ok:
-                mask = np.uint32(mask | np.uint32(1 << lane))
+                mask |= np.uint64(1 << lane)
         return mask
 
     @kernel
+    def overlap8x8(bounds, a, b, dim):
+        """Mask of the lanes of block `b` that meet each lane of block `a`: 8 bits a lane of `a`."""
+        ndim = len(dim)
+        word = np.uint64(0)
+        for i in range(LANES):
+            for j in range(LANES):
+                ok = True
+                for d in range(ndim):
+                    ok &= bounds[a, d, i] <= bounds[b, ndim + d, j]
+                    ok &= bounds[b, d, j] <= bounds[a, ndim + d, i]
+                if ok:
+                    word |= np.uint64(1) << np.uint64(LANES * i + j)
+        return word
+
+    @kernel
     def lowest_bit(mask):
-        """Return the position of the lowest set bit of a mask that is not zero."""
+        """Return the position of the lowest set bit of a uint64 that is not zero."""
         position = 0
-        while not (mask >> np.uint32(position)) & np.uint32(1):
+        while not (mask >> np.uint64(position)) & np.uint64(1):
             position += 1
         return position
 
 else:
+    _F32, _I32, _I64 = ir.FloatType(), ir.IntType(32), ir.IntType(64)
+    _VECTOR = ir.VectorType(_F32, LANES)
+
+    def _splat(builder, value):
+        """Repeat a float in all lanes."""
+        undefined = ir.Constant(_VECTOR, ir.Undefined)
+        zeros = ir.Constant(ir.VectorType(_I32, LANES), [0] * LANES)
+        one = builder.insert_element(undefined, value, ir.Constant(_I32, 0))
+        return builder.shuffle_vector(one, undefined, zeros)
+
+    def _block_rows(context, builder, bounds_type, bounds, block, ndim):
+        """Return the pointer to a block's floats and its rows as vectors."""
+        array = context.make_array(bounds_type)(context, builder, bounds)
+        index = builder.mul(block, ir.Constant(block.type, 2 * ndim * LANES))
+        floats = builder.gep(array.data, [index])
+        vectors = builder.bitcast(floats, _VECTOR.as_pointer())
+        rows = [
+            builder.load(builder.gep(vectors, [ir.Constant(_I32, row)]), align=4)
+            for row in range(2 * ndim)
+        ]
+        return floats, rows
+
+    def _test_rows(builder, operator, rows, query):
+        """Compare the rows of a block with the floats of a box; returns an 8-bit mask."""
+        ndim = len(rows) // 2
+        result = None
+        for d in range(ndim):
+            for test in (
+                builder.fcmp_ordered(operator, rows[d], _splat(builder, query[ndim + d])),
+                builder.fcmp_ordered(operator, _splat(builder, query[d]), rows[ndim + d]),
+            ):
+                result = test if result is None else builder.and_(result, test)
+        return builder.bitcast(result, ir.IntType(LANES))
 
     def _block_test(operator):
         """Make the code of a test of one block against a box with a comparison operator."""
 
         def generate(context, builder, signature, args):
             bounds_type, _, query_type, dim = signature.args
-            ndim = len(dim)
-            bounds = context.make_array(bounds_type)(context, builder, args[0])
-            query = context.make_array(query_type)(context, builder, args[2])
-            f32, i32 = ir.FloatType(), ir.IntType(32)
-            vector = ir.VectorType(f32, LANES)
-            index = builder.mul(args[1], ir.Constant(args[1].type, 2 * ndim * LANES))
-            rows = builder.bitcast(builder.gep(bounds.data, [index]), vector.as_pointer())
-            undefined = ir.Constant(vector, ir.Undefined)
-            zeros = ir.Constant(ir.VectorType(i32, LANES), [0] * LANES)
-
-            def splat(number):
-                value = builder.load(builder.gep(query.data, [ir.Constant(i32, number)]))
-                one = builder.insert_element(undefined, value, ir.Constant(i32, 0))
-                return builder.shuffle_vector(one, undefined, zeros)
-
-            def row(number):
-                return builder.load(builder.gep(rows, [ir.Constant(i32, number)]), align=4)
-
-            result = None
-            for d in range(ndim):
-                for test in (
-                    builder.fcmp_ordered(operator, row(d), splat(ndim + d)),
-                    builder.fcmp_ordered(operator, splat(d), row(ndim + d)),
-                ):
-                    result = test if result is None else builder.and_(result, test)
-            return builder.zext(builder.bitcast(result, ir.IntType(LANES)), i32)
+            _, rows = _block_rows(context, builder, bounds_type, args[0], args[1], len(dim))
+            array = context.make_array(query_type)(context, builder, args[2])
+            query = [
+                builder.load(builder.gep(array.data, [ir.Constant(_I32, row)]))
+                for row in range(2 * len(dim))
+            ]
+            return builder.zext(_test_rows(builder, operator, rows, query), _I64)
 
         return generate
 
     @intrinsic
     def overlap8(typingctx, bounds, block, q, dim):
         """Mask of the lanes of a block that meet the box `q`, float32 ``(2*ndim,)``."""
-        return types.uint32(bounds, types.intp, q, dim), _block_test("<=")
+        return types.uint64(bounds, types.intp, q, dim), _block_test("<=")
 
     @intrinsic
     def inside8(typingctx, bounds, block, q, dim):
         """Mask of the lanes of a block that meet the interior of the box `q`."""
-        return types.uint32(bounds, types.intp, q, dim), _block_test("<")
+        return types.uint64(bounds, types.intp, q, dim), _block_test("<")
+
+    @intrinsic
+    def overlap8x8(typingctx, bounds, a, b, dim):
+        """Mask of the lanes of block `b` that meet each lane of block `a`: 8 bits a lane of `a`."""
+
+        def generate(context, builder, signature, args):
+            bounds_type, dim = signature.args[0], signature.args[3]
+            ndim = len(dim)
+            floats, _ = _block_rows(context, builder, bounds_type, args[0], args[1], ndim)
+            _, rows = _block_rows(context, builder, bounds_type, args[0], args[2], ndim)
+            word = ir.Constant(_I64, 0)
+            for lane in range(LANES):
+                query = [
+                    builder.load(builder.gep(floats, [ir.Constant(_I32, row * LANES + lane)]))
+                    for row in range(2 * ndim)
+                ]
+                mask = builder.zext(_test_rows(builder, "<=", rows, query), _I64)
+                word = builder.or_(word, builder.shl(mask, ir.Constant(_I64, LANES * lane)))
+            return word
+
+        return types.uint64(bounds, types.intp, types.intp, dim), generate
 
     @intrinsic
     def lowest_bit(typingctx, mask):
-        """Return the position of the lowest set bit of a mask that is not zero."""
+        """Return the position of the lowest set bit of a uint64 that is not zero."""
 
         def generate(context, builder, signature, args):
-            count = builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
-            return builder.zext(count, ir.IntType(64))
+            return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
 
-        return types.int64(types.uint32), generate
+        return types.int64(types.uint64), generate

@@ -24,8 +24,8 @@ def pack_rows(rows, x, first, second, is_pair, bits, keys):
     """Pack ``(m, 2)`` int32 rows into keys: column `x` high, the other in the low `bits` bits.
 
     `first` and `second` are int64 labels of the numbers in the high and the low column, or empty
-    for the numbers themselves. With `is_pair`, the smaller label goes high. The caller allocates
-    `keys`, uint64 ``(m,)``.
+    for the numbers themselves. With `is_pair`, the smaller label goes high. `keys`, uint64
+    ``(m,)``, may be the memory of `rows`.
     """
     shift = np.uint64(bits)
     for i in range(rows.shape[0]):
