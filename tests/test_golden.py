@@ -16,12 +16,18 @@ import numpy as np
 import pytest
 
 import spatialindex as si
+from spatialindex.testing.samples import lattice_boxes
 
 CASES = json.loads((Path(__file__).parent / "data" / "golden.json").read_text())["cases"]
 STEPS = [-2 + 0.5 * k for k in range(9)]
 LATTICE = [[x, y, x + w, y + h] for x in STEPS for y in STEPS for w in (0, 1, 2) for h in (0, 1, 2)]
 FIGURES = [
-    pytest.param(case, figures, id=f"{case['name']}, cell size {figures['cell_size']}")
+    pytest.param(
+        case,
+        figures,
+        id=f"{case['name']}, cell size {figures['cell_size']}",
+        marks=[pytest.mark.slow] if case["n"] > 100 else [],
+    )
     for case in CASES
     for figures in case["grid"]
 ]
@@ -32,48 +38,16 @@ def boxes_of(case):
     return np.array(case.get("boxes", LATTICE), np.float64)
 
 
-@pytest.mark.parametrize(("case", "figures"), FIGURES)
-def test_hash_grid_reports_the_golden_figures(case, figures):
-    index = si.HashGrid(ndim=case["ndim"], cell_size=figures["cell_size"])
-    index.insert(boxes_of(case))
-    pairs = index.pairs(among="all")
-    assert len(pairs) == case["n_pairs"]
-    if "pairs" in case:
-        assert pairs.tolist() == case["pairs"]
-    stats = index.stats().as_dict()
-    expected = {NAMES.get(name, name): value for name, value in figures.items()}
-    del expected["cell_size"]
-    assert {name: stats[name] for name in expected} == expected
-    assert stats["wide"] == 0
-    assert stats["objects"] == case["n"]
+def wandering_boxes(rng, n, ndim):
+    """Small boxes far from the origin, on both sides of it, and close to each other."""
+    lower = rng.choice([-520.1, 0.0, 77.7], (n, ndim)) + rng.normal(0, 1, (n, ndim))
+    return np.concatenate((lower, lower + rng.uniform(0, 1.5, (n, ndim))), axis=1)
 
 
-@pytest.mark.parametrize(("case", "figures"), FIGURES)
-def test_figures_are_those_after_any_history(case, figures):
-    boxes = boxes_of(case)
-    rng = np.random.default_rng(len(boxes))
-    index = si.HashGrid(ndim=case["ndim"], cell_size=figures["cell_size"])
-    index.insert(boxes[rng.permutation(len(boxes))] + 17.3)
-    index.pairs(among="all")
-    index.update(None, boxes[::-1])
-    index.pairs(among="all")
-    index.insert(boxes, np.arange(len(boxes)) + 5000)
-    index.pairs(among="all")
-    index.remove(np.arange(len(boxes)) + 5000)
-    index.update(None, boxes)
-    assert len(index.pairs(among="all")) == figures["pairs"]
-    stats = index.stats()
-    assert stats.entries == figures["memberships"]
-    assert stats.buckets == figures["cells"]
-    assert stats.max_bucket == figures["max_bucket"]
-    assert stats.visits == figures["visits"]
-    assert stats.candidates == figures["candidates"]
-
-
-@pytest.mark.parametrize(("case", "figures"), FIGURES)
-def test_golden_figures_are_what_enumeration_gives(case, figures):
-    boxes, size = boxes_of(case).tolist(), figures["cell_size"]
-    ndim = case["ndim"]
+def enumerated(boxes, size):
+    """The figures of a grid, by going through all cells and all pairs in each."""
+    ndim = boxes.shape[1] // 2
+    boxes = boxes.tolist()
     cells = defaultdict(list)
     for i, box in enumerate(boxes):
         spans = [
@@ -91,7 +65,7 @@ def test_golden_figures_are_what_enumeration_gives(case, figures):
             for d in range(ndim)
         )
     ]
-    assert figures == {
+    return {
         "cell_size": size,
         "memberships": sum(map(len, cells.values())),
         "cells": len(cells),
@@ -100,6 +74,61 @@ def test_golden_figures_are_what_enumeration_gives(case, figures):
         "candidates": len(set(meetings)),
         "pairs": len(overlapping),
     }
+
+
+def reported(index):
+    """The figures of an index by the names of the file."""
+    stats = index.stats().as_dict()
+    assert stats["wide"] == 0
+    names = ("memberships", "cells", "max_bucket", "visits", "candidates", "pairs")
+    return {"cell_size": index.cell_size} | {name: stats[NAMES.get(name, name)] for name in names}
+
+
+@pytest.mark.parametrize(("case", "figures"), FIGURES)
+def test_hash_grid_reports_the_golden_figures(case, figures):
+    index = si.HashGrid(ndim=case["ndim"], cell_size=figures["cell_size"])
+    index.insert(boxes_of(case))
+    pairs = index.pairs(among="all")
+    assert len(pairs) == case["n_pairs"]
+    if "pairs" in case:
+        assert pairs.tolist() == case["pairs"]
+    assert reported(index) == figures
+    assert index.stats().objects == case["n"]
+
+
+@pytest.mark.parametrize(("case", "figures"), FIGURES)
+def test_figures_are_those_after_any_history(case, figures):
+    boxes = boxes_of(case)
+    rng = np.random.default_rng(len(boxes))
+    index = si.HashGrid(ndim=case["ndim"], cell_size=figures["cell_size"])
+    index.insert(boxes[rng.permutation(len(boxes))] + 17.3)
+    index.pairs(among="all")
+    index.update(None, boxes[::-1])
+    index.pairs(among="all")
+    index.insert(boxes, np.arange(len(boxes)) + 5000)
+    index.pairs(among="all")
+    index.remove(np.arange(len(boxes)) + 5000)
+    index.update(None, boxes)
+    assert len(index.pairs(among="all")) == figures["pairs"]
+    assert reported(index) == figures
+
+
+@pytest.mark.parametrize(("case", "figures"), FIGURES)
+def test_golden_figures_are_what_enumeration_gives(case, figures):
+    assert enumerated(boxes_of(case), figures["cell_size"]) == figures
+
+
+@pytest.mark.parametrize("ndim", [2, 3])
+@pytest.mark.parametrize("size", [0.3, 0.5, 0.7, 1.0, 4.0])
+def test_figures_of_other_scenes_are_what_enumeration_gives(ndim, size):
+    rng = np.random.default_rng(ndim)
+    index = si.HashGrid(ndim=ndim, cell_size=size)
+    for make in (lattice_boxes, lattice_boxes, wandering_boxes):
+        boxes = make(rng, 120, ndim)
+        index.clear()
+        index.insert(boxes)
+        index.pairs(among="all")
+        assert reported(index) == enumerated(boxes, size)
 
 
 def test_lattice_is_the_one_described():

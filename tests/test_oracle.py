@@ -8,34 +8,11 @@ import numpy as np
 import pytest
 
 from spatialindex import oracle
-from spatialindex.constants import ALL, AMONG, PREDICATES, SENSORS, STATE_DTYPE
+from spatialindex.constants import ALL, AMONG, PREDICATES, SENSORS
 from spatialindex.errors import InvalidArgumentError
+from spatialindex.testing.samples import lattice_boxes, mixed_boxes, mixed_state
 
 METHODS = ("brute", "sorted")
-
-
-def lattice_boxes(rng, n, ndim):
-    """Boxes on a small half-integer lattice: touching, equal and zero-size boxes are common."""
-    spread = 6 if ndim == 2 else 2
-    lower = rng.integers(-spread, spread + 1, (n, ndim)) / 2
-    return np.concatenate((lower, lower + rng.integers(0, 4, (n, ndim)) / 2), axis=1)
-
-
-def mixed_boxes(rng, n, ndim):
-    """Sizes over many orders of magnitude around one place, and some far away."""
-    center = rng.normal(0, 10, (n, ndim))
-    half = 10.0 ** rng.uniform(-6, 3, (n, 1)) * rng.uniform(0, 1, (n, ndim))
-    center[rng.random(n) < 0.05] *= 1e300
-    return np.concatenate((center - half, center + half), axis=1)
-
-
-def mixed_state(rng, n):
-    state = np.zeros(n, STATE_DTYPE)
-    state["layer"] = rng.choice(np.array([0, 1, 2, 3, 2**63, ALL], np.uint64), n)
-    state["mask"] = rng.choice(np.array([0, 1, 2, 2**63 + 1, ALL], np.uint64), n)
-    for flag in ("static", "asleep", "sensor"):
-        state[flag] = rng.random(n) < 0.4
-    return state
 
 
 def meets(a, b):
