@@ -1,0 +1,195 @@
+"""What the documents say is run: Python examples, commands, names, and the two of the quick start.
+
+A document's Python blocks share their names, in the order of the page. A block with prompts is a
+doctest; one without is executed. Lines ``$ spatialindex …`` of console blocks have to succeed.
+"""
+
+import doctest
+import re
+import shlex
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import spatialindex as si
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+DOCUMENTS = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "examples/README.md")),
+    *sorted(DOCS.rglob("*.md")),
+]
+FENCE = re.compile(
+    r"^(?P<indent>[ ]*)```(?P<language>\w+)[^\n]*\n(?P<body>.*?)^(?P=indent)```[ ]*$",
+    re.MULTILINE | re.DOTALL,
+)
+FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+
+
+class Block(NamedTuple):
+    language: str
+    source: str
+    line: int
+    """Of the document, counted from 0, where the source starts."""
+
+
+def blocks_of(document, *languages):
+    text = document.read_text(encoding="utf-8")
+    return [
+        Block(
+            match["language"],
+            re.sub(f"^{match['indent']}", "", match["body"], flags=re.MULTILINE),
+            text.count("\n", 0, match.start("body")),
+        )
+        for match in FENCE.finditer(text)
+        if match["language"] in languages
+    ]
+
+
+WITH_EXAMPLES = [
+    pytest.param(document, id=str(document.relative_to(ROOT)))
+    for document in DOCUMENTS
+    if blocks_of(document, "python", "pycon", "console")
+]
+
+
+@pytest.fixture
+def workplace(tmp_path, monkeypatch):
+    """A folder to write to, with the examples where the documents say they are."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run_document(document, report):
+    """Run all blocks of a page in order; return how many Python examples failed."""
+    names = {"__name__": "__main__"}
+    runner = doctest.DocTestRunner(optionflags=FLAGS)
+    parser = doctest.DocTestParser()
+    for block in blocks_of(document, "python", "pycon", "console"):
+        if block.language == "console":
+            run_commands(block.source)
+        elif ">>>" in block.source:
+            test = parser.get_doctest(block.source, {}, document.name, str(document), block.line)
+            test.globs = names
+            runner.run(test, out=report, clear_globs=False)
+        else:
+            lines = "\n" * block.line + block.source  # so that a traceback names the line
+            exec(compile(lines, str(document), "exec"), names)
+    return runner.failures
+
+
+def run_commands(source):
+    for line in source.splitlines():
+        if line.startswith("$ spatialindex "):
+            arguments = shlex.split(line)[2:]
+            done = subprocess.run(
+                [sys.executable, "-m", "spatialindex", *arguments],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert done.returncode == 0, f"{line}: {done.stderr}"
+            assert done.stdout, line
+
+
+@pytest.mark.parametrize("document", WITH_EXAMPLES)
+def test_examples_do_what_the_page_says(document, workplace):
+    reports = []
+    assert run_document(document, reports.append) == 0, "".join(reports)
+
+
+def test_examples_that_are_wrong_are_found(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("```pycon\n>>> a = 1\n>>> a + 1\n3\n```\n\n- b\n\n  ```python\n  a.b\n  ```\n")
+    reports = []
+    with pytest.raises(AttributeError, match="has no attribute 'b'"):
+        run_document(page, reports.append)
+    assert "Expected:\n    3\nGot:\n    2" in "".join(reports)
+    page.write_text("```console\n$ spatialindex info nothing.npz\n```\n")
+    with pytest.raises(AssertionError, match=r"nothing\.npz: no such file"):
+        run_document(page, reports.append)
+
+
+def test_excerpts_stand_in_the_example():
+    example = (ROOT / "examples" / "own_structure.py").read_text(encoding="utf-8")
+    excerpts = [
+        part
+        for block in blocks_of(DOCS / "how-to" / "own-structure.md", "py")
+        for part in re.split(r"\n\n+(?=def )", block.source.strip())
+    ]
+    assert len(excerpts) > 3
+    for excerpt in excerpts:
+        assert excerpt in example or textwrap.indent(excerpt, "    ") in example
+
+
+# What the documents have to hold
+
+
+def quick_start():
+    """Return the commands of the README's quick start."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    section = text.split("\n## Quick start\n")[1].split("\n## ")[0]
+    return [match["body"] for match in FENCE.finditer(section)]
+
+
+def test_quick_start_is_two_commands_of_one_line():
+    compare, test = quick_start()
+    assert compare.count("\n") == test.count("\n") == 1
+    assert all(command.startswith("python3 -m venv .venv && ") for command in (compare, test))
+    path = re.search(r"spatialindex compare (examples/recordings/\S+\.npz)$", compare.strip())[1]
+    assert (ROOT / path).is_file()
+    assert re.search(r'pip install .*-e "\.\[test\]" && \.venv/bin/pytest\b', test)
+
+
+def test_continuous_integration_runs_the_commands_of_the_quick_start():
+    for number, command in enumerate(quick_start(), 1):
+        shown = subprocess.run(
+            [ROOT / ".ci" / "run", "--show", str(number)],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert shown.stdout == command
+
+
+def test_every_public_name_is_in_the_reference():
+    pages = "\n".join(
+        path.read_text(encoding="utf-8") for path in sorted((DOCS / "reference").rglob("*.md"))
+    )
+    described = {line.rpartition(".")[2] for line in re.findall(r"^::: (\S+)$", pages, re.M)}
+    structures = {entry.path.rpartition(":")[2] for entry in si.structures()}  # listed by a hook
+    assert set(si.__all__) - described - structures - {"ALL", "__version__"} == set()
+    assert "`ALL`" in pages
+
+
+def test_every_option_of_the_command_line_is_in_the_reference():
+    from spatialindex.cli.commands import command
+
+    page = (DOCS / "reference" / "command-line.md").read_text(encoding="utf-8")
+    for name, subcommand in command.commands.items():
+        section = page.split(f"\n## `spatialindex {name}`\n")[1].split("\n## ")[0]
+        options = [option for parameter in subcommand.params for option in parameter.opts]
+        missing = [o for o in options if o.startswith("-") and f"`{o}" not in section]
+        assert not missing, f"{name}: {missing}"
+
+
+def test_every_page_is_in_the_navigation():
+    configuration = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    for page in DOCS.rglob("*.md"):
+        assert str(page.relative_to(DOCS)) in configuration
+
+
+@pytest.mark.parametrize(
+    "document", [pytest.param(d, id=str(d.relative_to(ROOT))) for d in DOCUMENTS]
+)
+def test_links_to_files_lead_somewhere(document):
+    text = document.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)\s#]+)(?:#[^)\s]*)?\)", text):
+        if "://" not in target:
+            assert (document.parent / target).exists(), target
