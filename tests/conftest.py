@@ -1,6 +1,45 @@
-"""How hypothesis runs: the same examples every time, and no clock."""
+"""How tests run: the same hypothesis examples every time, no clock, and small where kernels crawl.
+
+``NUMBA_DISABLE_JIT=1`` runs kernels as plain Python, much slower, so that coverage sees
+them. ``SPATIALINDEX_SMALL=1`` is meant for that: it leaves out what is marked ``slow`` and checks
+of hundreds of boxes, and draws fewer examples.
+"""
+
+import os
 
 from hypothesis import HealthCheck, settings
+
+
+def is_set(variable):
+    return os.environ.get(variable, "0") not in ("", "0")
+
+
+IS_SMALL = is_set("SPATIALINDEX_SMALL")
+
+SMALL_CHECKS = {
+    "an_id_used_again_is_a_new_object",
+    "answers_are_snapshots",
+    "answers_beyond_max_rows_are_refused",
+    "arrays_belong_to_their_owners",
+    "arrays_of_any_layout",
+    "bad_boxes_are_refused",
+    "bad_ids_and_states_are_refused",
+    "bad_questions_are_refused",
+    "content_goes_by_ascending_id",
+    "corner_form",
+    "duplicate_ids_are_refused",
+    "empty_index_and_empty_batches",
+    "huge_and_tiny_coordinates",
+    "ids_given_out",
+    "layer_zero_is_seen_by_nobody",
+    "layers_and_masks_agree_both_ways",
+    "minus_zero",
+    "one_in_one_out",
+    "resting_objects",
+    "sensor_pairs",
+    "unknown_ids_are_refused",
+}
+"""Checks of the conformance suite that ask about few boxes: a second each without compilation."""
 
 settings.register_profile(
     "deterministic",
@@ -10,4 +49,30 @@ settings.register_profile(
     # the first example of a structure compiles its kernels
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.load_profile("deterministic")
+settings.register_profile("small", settings.get_profile("deterministic"), max_examples=10)
+settings.load_profile("small" if IS_SMALL else "deterministic")
+
+
+def pytest_configure(config):
+    if is_set("NUMBA_DISABLE_JIT"):
+        # compiled code does not warn about what floating point defines, and plain code computes
+        # the same
+        config.addinivalue_line(
+            "filterwarnings", "ignore:.* encountered in (scalar|cast):RuntimeWarning"
+        )
+
+
+def pytest_collection_modifyitems(config, items):
+    if not IS_SMALL:
+        return
+    small = [item for item in items if not is_large(item)]
+    config.hook.pytest_deselected(items=[item for item in items if is_large(item)])
+    items[:] = small
+
+
+def is_large(item):
+    if item.get_closest_marker("slow") is not None:
+        return True
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    check = getattr(parameters.get("check"), "__name__", "")
+    return check.startswith("check_") and check.removeprefix("check_") not in SMALL_CHECKS
