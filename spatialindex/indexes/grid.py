@@ -74,12 +74,18 @@ def choose_edge(boxes: NDArray[np.float64], max_cells: int) -> float:
     else:
         return 1.0
     low, high = np.clip(low, 1e-290, 1e289), np.clip(high, 1e-289, 1e290)
+    costs = np.empty(_MOST_EDGES)
+
+    def cheapest(edges: NDArray[np.float64]) -> float:
+        edge_costs(sample, n, edges, max_cells, (0,) * ndim, costs)
+        return float(edges[np.argmin(costs[: len(edges)])])
+
+    # powers of two first, or larger steps for sizes of many magnitudes; then between two steps
     exponents = np.log2(low), np.log2(high)  # the quotient of the edges could overflow
-    count = int(min(_MOST_EDGES, max(3, np.ceil(2 * (exponents[1] - exponents[0])) + 1)))
-    edges = np.exp2(np.linspace(*exponents, count))
-    costs = np.empty(count)
-    edge_costs(sample, n, edges, max_cells, (0,) * ndim, costs)
-    return float(edges[np.argmin(costs)])
+    count = int(np.clip(np.ceil(exponents[1] - exponents[0]) + 1, 3, _MOST_EDGES))
+    steps, width = np.linspace(*exponents, count, retstep=True)
+    best = np.log2(cheapest(np.exp2(steps)))
+    return cheapest(np.exp2(best + width * np.array([-0.5, -0.25, 0.0, 0.25, 0.5])))
 
 
 def _key_layout(found: NDArray[np.int64]) -> NDArray[np.int64] | None:

@@ -18,10 +18,10 @@ from spatialindex.kernels.mixing import mix
 
 __all__ = ["edge_costs", "measure_sample"]
 
-# ns: to enter a cell, to test a block of eight, to scan past eight boxes
+# ns: to enter a cell, to meet a block of eight in it, to scan past one box
 _ENTER = 30.0
-_TEST = 6.0
-_SCAN = 1.5 / 8
+_TEST = 2.0
+_SCAN = 0.2
 
 _LARGEST = 2.0**30
 

@@ -36,7 +36,14 @@ from spatialindex.kernels.blocks import (
 )
 from spatialindex.kernels.jit import kernel
 from spatialindex.kernels.mixing import mix
-from spatialindex.kernels.simd import LANES, local_floats, local_ints, overlap8, overlap8x8
+from spatialindex.kernels.simd import (
+    LANES,
+    local_floats,
+    local_ints,
+    overlap8,
+    overlap8x8,
+    prefetch,
+)
 
 __all__ = [
     "ABSENT",
@@ -74,6 +81,8 @@ LARGEST_CELL = 2**30
 FREE, FREE_BLOCKS, USED_BLOCKS, CELLS, ENTRIES, LOWEST = 0, 1, 2, 3, 4, 5
 META = 11  # LOWEST is followed by three lower and three upper bounds of occupied cells
 
+
+_AHEAD = 12  # entries that a box is asked for before it is needed
 
 # eight bytes: all 1; bit i of byte i; all 0x7F; all 0x80
 _BYTES = np.uint64(0x0101010101010101)
@@ -323,6 +332,8 @@ def fill_cells(grid, slots, boxes, keys, layout, dim):
                 grid.link[block] = block - 1 if size else -1
                 for d in range(ndim):
                     grid.first[block, d] = 0
+            ahead = keys[min(k + _AHEAD, n - 1)]
+            prefetch(boxes, np.int64(ahead & np.uint64(0x1FFFFFFF)))
             entry = np.int64(keys[k] & np.uint64(0xFFFFFFFF))
             row = entry & 0x1FFFFFFF
             write_lane(grid.bounds, grid.slots, block, lane, slots[row], boxes, row, dim)

@@ -37,6 +37,7 @@ __all__ = [
     "lowest_bit",
     "overlap8",
     "overlap8x8",
+    "prefetch",
     "shrunk32",
     "surely_meet",
     "up32",
@@ -126,7 +127,33 @@ def _stack_array(element, size):
     return generate
 
 
+@intrinsic
+def _prefetch(typingctx, array, row):
+    """Ask for the cache line in which a row of a C-contiguous 2-D array begins."""
+
+    def generate(context, builder, signature, args):
+        made = context.make_array(signature.args[0])(context, builder, args[0])
+        stride = builder.extract_value(made.strides, 0)
+        byte = ir.IntType(8)
+        data = builder.bitcast(made.data, byte.as_pointer())
+        at = builder.gep(data, [builder.mul(args[1], stride)])
+        i32 = ir.IntType(32)
+        function = cgutils.get_or_insert_function(
+            builder.module,
+            ir.FunctionType(ir.VoidType(), [byte.as_pointer(), i32, i32, i32]),
+            "llvm.prefetch.p0",
+        )
+        # for reading, to be kept in all caches, data not code
+        builder.call(function, [at, ir.Constant(i32, 0), ir.Constant(i32, 3), ir.Constant(i32, 1)])
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), generate
+
+
 if config.DISABLE_JIT:
+
+    def prefetch(array, row):
+        """Do nothing: there is no waiting for memory to speak of."""
 
     def local_floats():
         """Return scratch for eight float32."""
@@ -138,7 +165,7 @@ if config.DISABLE_JIT:
 
 else:
     # intrinsics put their code into the caller, whose stack it is; a function would return
-    local_floats, local_ints = _stack_floats, _stack_ints
+    local_floats, local_ints, prefetch = _stack_floats, _stack_ints, _prefetch
 
 
 if PLAIN:

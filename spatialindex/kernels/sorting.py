@@ -15,7 +15,7 @@ from spatialindex.kernels.jit import allocating_kernel, kernel
 
 __all__ = ["pack_rows", "sort_keys", "unpack_rows"]
 
-_DIGIT = 11  # bits: 2048 counters stay in the nearest cache
+_DIGIT = 12  # bits: 4096 counters stay in the nearest cache
 _SHORT = 48  # keys below which insertion beats counting
 
 
