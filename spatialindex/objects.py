@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 __all__ = ["Changes", "Labels", "ObjectTable", "as_flags", "as_ids", "as_layers"]
 
 _ADDED, _REMOVED, _MOVED, _RESTATED, _TOUCHED = 1, 2, 4, 8, 128  # bits of a pending slot
+_KINDS = (_ADDED, _REMOVED, _MOVED, _RESTATED)  # as the fields of Changes
 _SPARE_SLOTS = 1024  # slots an identity table may leave empty whatever its size
 _LARGEST_ID = np.iinfo(np.int64).max
 _LARGEST_LABEL = 2**32 - 1
@@ -401,15 +402,20 @@ class ObjectTable:
         if len(slots) > 1 and not (slots[1:] > slots[:-1]).all():
             slots = np.sort(slots)
         self._touched = []
-        codes = self._pending[slots]
-        self._pending[slots] = 0
-        added, removed, moved, restated = (
-            slots[(codes & bit) != 0] for bit in (_ADDED, _REMOVED, _MOVED, _RESTATED)
-        )
-        return Changes(added, removed, moved, restated)
+        rows = _as_rows(slots)
+        codes = self._pending[rows].copy()
+        self._pending[rows] = 0
+        if (codes == codes[0]).all():  # one kind of change: nothing to take apart
+            code, nothing = codes[0], slots[:0]
+            changes = (slots if code & bit else nothing for bit in _KINDS)
+        else:
+            changes = (slots[(codes & bit) != 0] for bit in _KINDS)
+        return Changes(*changes)
 
     def _mark(self, slots: NDArray[np.int32], rows: Any, bit: int) -> None:
         """Note a change of slots; a slot that is new stays just new."""
+        if not len(slots):
+            return
         before = self._pending[rows]
         if not before.any():
             self._touched.append(slots)

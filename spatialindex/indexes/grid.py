@@ -48,7 +48,7 @@ __all__ = ["GridStructure", "HashGrid", "choose_edge"]
 _BULK_SHARE = 0.4  # of the objects changed: beyond, building anew is cheaper than changing
 _MOST_ENTRIES = 64  # memberships an object: beyond, a bulk build would need too much scratch
 _TILE_BITS = {2: 3, 3: 2}  # cells of a tile along an axis, as a power of two: 64 cells a tile
-_SAMPLE = 1024  # boxes that the choice of an edge looks at, and one in 64 more
+_SAMPLE = 256  # boxes that the choice of an edge looks at, and one in 64 more
 _MOST_EDGES = 32  # edges that the choice compares
 
 
