@@ -29,7 +29,8 @@ from spatialindex.constants import (
     SLOT_DTYPE,
 )
 from spatialindex.errors import InvalidArgumentError, InvariantError
-from spatialindex.execution import check_workers
+from spatialindex.execution import NO_LIMIT, check_workers, too_large
+from spatialindex.keeping import KeptPairs
 from spatialindex.objects import Labels, ObjectTable, as_ids, as_layers
 from spatialindex.protocol import Region
 from spatialindex.results import IndexStats, PairCounts
@@ -45,6 +46,7 @@ __all__ = ["BoxIndex"]
 
 _UNLABELLED = np.empty(0, ID_DTYPE)
 _RADIUS_KIND = len(PREDICATES)  # kernels.decide.RADIUS: importing it would import the compiler
+_KEPT_SHARE = 0.05  # of the objects changed: beyond, pairs from scratch; structures know better
 _FIRST_GROUP = 256  # objects that iter_pairs asks at first; it adapts to what they yield
 
 
@@ -79,8 +81,7 @@ class BoxIndex:
         self._version = 0
         self._is_synced = True
         self._is_fresh = True
-        self._kept: NDArray[np.int64] | None = None
-        self._kept_for: tuple[str, str] | None = None
+        self._kept = KeptPairs()
         self._lock = threading.RLock()
 
     # -- what is in it ------------------------------------------------------------------------
@@ -121,8 +122,7 @@ class BoxIndex:
     def nbytes(self) -> int:
         """Memory in bytes: the object table, the structure and kept pairs."""
         self._sync()
-        kept = 0 if self._kept is None else self._kept.nbytes
-        return self._table.nbytes + self._structure.nbytes + kept
+        return self._table.nbytes + self._structure.nbytes + self._kept.nbytes
 
     def boxes(self, ids: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return the stored boxes, bit for bit.
@@ -347,7 +347,8 @@ class BoxIndex:
             changes = self._table.take_changes()
             if changes is not None:
                 self._structure.apply(changes)
-                self._kept = None
+                share = getattr(self._structure, "kept_share", _KEPT_SHARE)
+                self._kept.note(changes, share * len(self))
                 self._is_fresh = False
             self._is_synced = True
 
@@ -536,29 +537,48 @@ class BoxIndex:
         >>> index.pairs()
         array([[0, 1]])
         """
-        rule_for = (
+        options = (
             AMONG[_code("among", among, AMONG)],
             SENSORS[_code("sensors", sensors, SENSORS)],
         )
         workers = check_workers(workers)
         with self._lock:
             self._sync()
-            if self._kept is not None and self._kept_for == rule_for:
-                if len(self._kept) > self.max_rows:
-                    from spatialindex.execution import too_large
-
-                    raise too_large(self.max_rows)
-                return self._kept
-            self._kept_for = rule_for
-            self._kept = None
-            rule = self._table.pair_rule(*rule_for)
-            rows = self._structure.pairs(rule, limit=self.max_rows, workers=workers)
-            labels = self._table.labels()
-            pairs = _named(rows, 0, labels, labels, is_pair=True, sort=sort)
-            pairs.flags.writeable = False
-            if sort:
-                self._kept = pairs
+            if self._kept.rows is None or self._kept.options != options:
+                pairs = self._all_pairs(options, sort=sort, workers=workers)
+            elif self._kept.n_changed:
+                pairs = self._changed_pairs(options, workers=workers)
+            else:
+                pairs = self._kept.rows
+            if len(pairs) > self.max_rows:
+                raise too_large(self.max_rows)
+            if sort or self._kept.rows is not None:
+                self._kept.keep(options, pairs)
             return pairs
+
+    def _all_pairs(
+        self, options: tuple[str, str], *, sort: bool, workers: int
+    ) -> NDArray[np.int64]:
+        """Return pairs from scratch."""
+        self._kept.forget()
+        self._kept.options = options
+        rule = self._table.pair_rule(*options)
+        rows = self._structure.pairs(rule, limit=self.max_rows, workers=workers)
+        labels = self._table.labels()
+        return _named(rows, 0, labels, labels, is_pair=True, sort=sort)
+
+    def _changed_pairs(self, options: tuple[str, str], *, workers: int) -> NDArray[np.int64]:
+        """Return the kept pairs, less those of changed objects, plus what these touch now."""
+        table = self._table
+        marks, changed = self._kept.marks(table)
+        rule = table.pair_rule(*options)
+        rows = self._structure.touching(changed, rule, limit=self.max_rows, workers=workers)
+        # two changed objects find each other twice
+        ids = table.slot_ids[rows]
+        rows = rows[(marks[rows[:, 1]] == 0) | (ids[:, 0] < ids[:, 1])]
+        labels = table.labels()
+        found = _named(rows, 0, labels, labels, is_pair=True, sort=True)
+        return self._kept.merged(table, marks, found)
 
     def iter_pairs(
         self,
@@ -723,8 +743,9 @@ class BoxIndex:
             self._sync()
             held = self._structure.stats()
             counts = PairCounts()
-            if self._kept_for is not None:
-                counts = self._structure.count_pairs(self._table.pair_rule(*self._kept_for))
+            if self._kept.options is not None:
+                rule = self._table.pair_rule(*self._kept.options)
+                counts = self._structure.count_pairs(rule)
             return IndexStats(
                 objects=len(self),
                 entries=held.entries,
@@ -749,15 +770,15 @@ class BoxIndex:
             self._sync()
             self._table.validate()
             self._structure.validate()
-            if self._kept is None or self._kept_for is None:
+            kept = self._kept
+            if kept.rows is None or kept.options is None or kept.n_changed:
                 return
-            rule = self._table.pair_rule(*self._kept_for)
-            rows = self._structure.pairs(rule, limit=self.max_rows)
+            rows = self._structure.pairs(self._table.pair_rule(*kept.options), limit=NO_LIMIT)
             labels = self._table.labels()
             fresh = _named(rows, 0, labels, labels, is_pair=True, sort=True)
-            if not np.array_equal(fresh, self._kept):
+            if not np.array_equal(fresh, kept.rows):
                 raise InvariantError(
-                    f"kept pairs: {len(self._kept)} rows differ from the {len(fresh)} found afresh"
+                    f"kept pairs: {len(kept.rows)} rows differ from the {len(fresh)} found afresh"
                 )
 
     def rebuild(self) -> None:

@@ -281,6 +281,12 @@ class ObjectTable:
         kept = np.where(inside, ids, 0)
         return np.where(inside & (self.slot_ids[kept] >= 0), kept, -1).astype(SLOT_DTYPE)
 
+    def member_slots(self, rows: NDArray[np.int64]) -> NDArray[np.int32] | None:
+        """Return the slots of ids in ``(m, 2)`` rows, -1 for ids that are gone; None: the ids."""
+        if not self._is_mapped:
+            return None
+        return self._find(rows.reshape(-1)).reshape(-1, 2)
+
     def labels(self) -> Labels:
         """Return numbers that sort as ids do and fit 32 bits."""
         if not self._is_mapped:

@@ -31,6 +31,8 @@ __all__ = ["BruteForce", "BruteForceStructure"]
 class BruteForceStructure:
     """All slots in one packed list."""
 
+    kept_share = 0.3  # 10,000 boxes: 12 ms from scratch, 2.3 ms with a tenth changed, 35 with all
+
     def __init__(self, table: ObjectTable) -> None:
         self.table = table
         self._list = PackedList(table)

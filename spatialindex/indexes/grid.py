@@ -114,6 +114,10 @@ def _key_layout(found: NDArray[np.int64]) -> NDArray[np.int64] | None:
 class GridStructure:
     """Cells, members and the wide list over one table."""
 
+    kept_share = (
+        0.06  # 10,000 boxes: 0.38 ms kept and 0.48 anew at 5 % changed, 0.59 and 0.55 at 10
+    )
+
     def __init__(
         self,
         table: ObjectTable,

@@ -1,0 +1,116 @@
+"""Kept pairs: however they are kept up to date, they are the pairs."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis.stateful import run_state_machine_as_test
+
+import spatialindex as si
+from spatialindex.testing import conformance_checks, make_state_machine
+
+STRUCTURES = [
+    pytest.param(entry.name, ndim, id=f"{entry.name}-{ndim}D")
+    for entry in si.structures()
+    for ndim in entry.ndims
+]
+CHURNING = {"churn", "motion_of_every_length", "an_id_used_again_is_a_new_object"}
+
+
+def always_keeping(name):
+    """Make a factory of indexes that never find too much changed to go on from kept pairs."""
+
+    def factory(ndim):
+        index = si.create(name, ndim)
+        index._structure.kept_share = np.inf
+        return index
+
+    return factory
+
+
+def boxes(rng, n, ndim, side=20):
+    lower = rng.integers(0, side, (n, ndim)).astype(float)
+    return np.hstack([lower, lower + rng.integers(0, 3, (n, ndim))])
+
+
+@pytest.mark.parametrize(("name", "ndim"), STRUCTURES)
+def test_index_that_always_keeps_answers_as_its_model(name, ndim):
+    machine = make_state_machine(always_keeping(name), ndim)
+    run_state_machine_as_test(machine, settings=settings(stateful_step_count=25))
+
+
+@pytest.mark.parametrize("check", [name for name, _ in conformance_checks() if name in CHURNING])
+@pytest.mark.parametrize(("name", "ndim"), STRUCTURES)
+def test_index_that_always_keeps_passes_checks_of_churn(name, ndim, check):
+    dict(conformance_checks())[check](always_keeping(name), ndim)
+
+
+@pytest.mark.parametrize("ids", [None, "sparse"])
+@pytest.mark.parametrize(("name", "ndim"), STRUCTURES)
+def test_few_changes_among_many_are_pairs_from_scratch(name, ndim, ids):
+    rng = np.random.default_rng(5)
+    kept, fresh = always_keeping(name)(ndim), si.create(name, ndim)
+    content = boxes(rng, 400, ndim)
+    own = None if ids is None else rng.permutation(10**13 + 977 * np.arange(400))
+    for index in (kept, fresh):
+        index.insert(content, own, static=np.arange(400) % 3 == 0)
+    for _ in range(12):
+        kept.pairs()
+        chosen = rng.permutation(kept.ids)[:12]
+        moved, stated, gone = chosen[:6], chosen[4:9], chosen[9:]
+        new, fourth = boxes(rng, 6, ndim), boxes(rng, 3, ndim)
+        for index in (kept, fresh):
+            index.update(moved, new)
+            index.set_state(stated, static=False, layer=2, mask=3)
+            index.remove(gone)
+            index.insert(fourth, gone[::-1] if own is not None else None)
+            index.insert(boxes(np.random.default_rng(9), 2, ndim))
+        fresh._kept.forget()
+        np.testing.assert_array_equal(kept.pairs(), fresh.pairs())
+        kept.validate()
+
+
+def test_nothing_changed_returns_the_same_array():
+    index = si.HashGrid(ndim=2)
+    index.insert([[0, 0, 1, 1], [1, 1, 2, 2]])
+    pairs = index.pairs()
+    assert index.pairs() is pairs
+    index.query([0, 0, 9, 9])
+    assert index.pairs() is pairs
+
+
+@pytest.mark.parametrize(
+    "renew",
+    [lambda i: i, lambda i: i.copy(), copy.deepcopy, lambda i: pickle.loads(pickle.dumps(i))],
+)
+def test_kept_pairs_cannot_be_written_to(renew):
+    index = si.HashGrid(ndim=2)
+    index.insert([[0, 0, 1, 1], [1, 1, 2, 2]])
+    index.pairs()
+    pairs = renew(index).pairs()
+    with pytest.raises(ValueError, match="read-only"):
+        pairs[0, 0] = 7
+
+
+def test_an_answer_given_out_stays_as_it_was():
+    index = always_keeping("hash-grid")(2)
+    index.insert([[0, 0, 1, 1], [1, 1, 2, 2], [5, 5, 6, 6]])
+    before = index.pairs()
+    index.update(2, [2, 2, 3, 3])
+    after = index.pairs()
+    assert before.tolist() == [[0, 1]]
+    assert after.tolist() == [[0, 1], [1, 2]]
+    with pytest.raises(ValueError, match="read-only"):
+        before[0, 0] = 7
+
+
+def test_unsorted_pairs_go_on_from_kept_ones():
+    index = always_keeping("hash-grid")(2)
+    index.insert([[0, 0, 1, 1], [1, 1, 2, 2], [5, 5, 6, 6]])
+    index.pairs()
+    index.update(2, [2, 2, 3, 3])
+    assert index.pairs(sort=False).tolist() == [[0, 1], [1, 2]]
+    index.remove(0)
+    assert index.pairs().tolist() == [[1, 2]]
