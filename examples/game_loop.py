@@ -20,10 +20,10 @@ WORLD = 100.0
 def build(index: si.Index, n_agents: int, rng: np.random.Generator) -> np.ndarray:
     """Insert walls, zones and agents; return the agents' ids."""
     walls = [
-        [-1, -1, 0, WORLD + 1],
-        [WORLD, -1, WORLD + 1, WORLD + 1],
-        [0, -1, WORLD, 0],
-        [0, WORLD, WORLD, WORLD + 1],
+        [-5, -5, 0, WORLD + 5],  # thicker than anybody moves in a frame
+        [WORLD, -5, WORLD + 5, WORLD + 5],
+        [-5, -5, WORLD + 5, 0],
+        [-5, WORLD, WORLD + 5, WORLD + 5],
         [40, 20, 42, 80],
     ]
     index.insert(walls, layer=WALL, mask=AGENT, static=True)
