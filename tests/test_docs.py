@@ -10,6 +10,7 @@ import shlex
 import subprocess
 import sys
 import textwrap
+import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
@@ -177,6 +178,17 @@ def test_every_option_of_the_command_line_is_in_the_reference():
         options = [option for parameter in subcommand.params for option in parameter.opts]
         missing = [o for o in options if o.startswith("-") and f"`{o}" not in section]
         assert not missing, f"{name}: {missing}"
+
+
+def test_every_layer_of_the_code_is_in_the_architecture():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    page = (DOCS / "explanation" / "architecture.md").read_text(encoding="utf-8")
+    table = page.split("\n## Layers of the code\n")[1].split("\n## ")[0]
+    cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    described = re.findall(r"`(\w+)(?:\.py|/)`", " ".join(cells))
+    (contract,) = project["tool"]["importlinter"]["contracts"]
+    layers = [name for line in contract["layers"] for name in line.split(" | ")]
+    assert sorted(described) == sorted(set(layers) - {"__main__"})
 
 
 def test_every_page_is_in_the_navigation():
