@@ -159,6 +159,13 @@ def test_continuous_integration_runs_the_commands_of_the_quick_start():
         assert shown.stdout == command
 
 
+def test_readme_lists_the_structures():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = text.split("\n## Structures\n")[1].split("\n## ")[0]
+    listed = re.findall(r"^\| `([^`]+)` \| `([^`]+)` \|", table, re.M)
+    assert listed == [(entry.name, entry.path.rpartition(":")[2]) for entry in si.structures()]
+
+
 def test_every_public_name_is_in_the_reference():
     pages = "\n".join(
         path.read_text(encoding="utf-8") for path in sorted((DOCS / "reference").rglob("*.md"))
