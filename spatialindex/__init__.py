@@ -36,6 +36,7 @@ _MODULE_OF = {
     "ResultTooLargeError": "errors",
     "SpatialIndexError": "errors",
     "Structure": "protocol",
+    "UniformGrid": "indexes.grid",
     "UnknownIdError": "errors",
     "as_boxes": "boxes",
     "box_around": "boxes",
@@ -95,7 +96,7 @@ if TYPE_CHECKING:
         UnknownIdError,
     )
     from spatialindex.indexes.brute_force import BruteForce
-    from spatialindex.indexes.grid import HashGrid
+    from spatialindex.indexes.grid import HashGrid, UniformGrid
     from spatialindex.protocol import Index, Structure
     from spatialindex.registry import create, register, structures
     from spatialindex.results import IndexStats

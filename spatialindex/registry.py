@@ -55,6 +55,11 @@ _ENTRIES: dict[str, Entry] = {
             "contiguous scan; right below a few hundred objects",
         ),
         Entry(
+            "grid",
+            "spatialindex.indexes.grid:UniformGrid",
+            "grid over given or found bounds in which each cell has its own place",
+        ),
+        Entry(
             "hash-grid",
             "spatialindex.indexes.grid:HashGrid",
             "unbounded grid in which only occupied cells exist",
@@ -69,8 +74,8 @@ def structures() -> tuple[Entry, ...]:
     Examples
     --------
     >>> import spatialindex as si
-    >>> [entry.name for entry in si.structures()][:2]
-    ['brute-force', 'hash-grid']
+    >>> [entry.name for entry in si.structures()][:3]
+    ['brute-force', 'grid', 'hash-grid']
     """
     return tuple(_ENTRIES.values())
 

@@ -308,11 +308,11 @@ class CopiesByReference(XSorted):
 
 class KeepsPairsTooLong(XSorted):
     def set_state(self, ids, **state):
-        self.pairs()
-        kept, kept_for = self._kept, self._kept_for
+        kept = self.pairs().copy()
+        options = self._kept.options
         super().set_state(ids, **state)
         self._sync()
-        self._kept, self._kept_for = kept, kept_for
+        self._kept.keep(options, kept)
 
 
 class SwapsRows(XSorted):

@@ -1,0 +1,139 @@
+"""What a grid decides from its boxes: the edge of its cells, their keys, and dense bounds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from spatialindex.kernels.edges import edge_costs, measure_sample
+from spatialindex.kernels.grid.cells import LARGEST_CELL
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["MOST_PLACES", "choose_dense", "choose_edge", "key_layout"]
+
+_SAMPLE = 256  # boxes that the choice of an edge looks at, and one in 64 more
+_MOST_EDGES = 32  # edges that the choice compares
+_TILE_BITS = {2: 3, 3: 2}  # cells of a tile along an axis, as a power of two: 64 cells a tile
+
+
+def choose_edge(boxes: NDArray[np.float64], max_cells: int) -> float:
+    """Choose the edge of cells for boxes ``(n, 2*ndim)`` by the cost estimated from a sample.
+
+    Deterministic; 1.0 when there is nothing to go by.
+    """
+    n, ndim = len(boxes), boxes.shape[1] // 2
+    if n == 0:
+        return 1.0
+    step = max(1, n // (_SAMPLE + n // 64))
+    sample = np.ascontiguousarray(boxes[::step])
+    measures = np.empty(3)
+    with np.errstate(over="ignore"):
+        measure_sample(sample, (0,) * ndim, measures)
+    least, greatest, spread = measures.tolist()
+    spacing = spread / n ** (1.0 / ndim) if spread < np.inf else 0.0
+    if greatest > 0:
+        low, high = least, max(4.0 * greatest, min(4.0 * spacing, 256.0 * greatest))
+    elif spacing > 0:
+        low, high = spacing / 4, spacing * 8
+    else:
+        return 1.0
+    low, high = np.clip(low, 1e-290, 1e289), np.clip(high, 1e-289, 1e290)
+    costs = np.empty(_MOST_EDGES)
+
+    def cheapest(edges: NDArray[np.float64]) -> float:
+        edge_costs(sample, n, edges, max_cells, (0,) * ndim, costs)
+        return float(edges[np.argmin(costs[: len(edges)])])
+
+    # powers of two first, or larger steps for sizes of many magnitudes; then between two steps
+    exponents = np.log2(low), np.log2(high)  # the quotient of the edges could overflow
+    count = int(np.clip(np.ceil(exponents[1] - exponents[0]) + 1, 3, _MOST_EDGES))
+    steps, width = np.linspace(*exponents, count, retstep=True)
+    best = np.log2(cheapest(np.exp2(steps)))
+    return cheapest(np.exp2(best + width * np.array([-0.5, -0.25, 0.0, 0.25, 0.5])))
+
+
+MOST_PLACES = 2**26
+"""Cells of a dense grid whose edge and bounds are given: 1 GiB."""
+
+_PLACES_AN_OBJECT = 8  # cells of a dense grid that chooses its own, and some thousand more
+_MOST_LEFT_OUT = 0.01  # of the objects outside of bounds chosen: more, and larger cells are better
+
+
+def cell_bounds(world: NDArray[np.float64], edge: float) -> NDArray[np.float64]:
+    """Return the lowest and highest cells that a box ``(2*ndim,)`` covers, whole, as ``(6,)``."""
+    ndim = len(world) // 2
+    bounds = np.zeros(6)
+    with np.errstate(over="ignore"):
+        bounds[:ndim] = np.floor(world[:ndim] / edge)
+        bounds[3 : 3 + ndim] = np.floor(world[ndim:] / edge)
+    return np.clip(bounds, -LARGEST_CELL, LARGEST_CELL)
+
+
+def count_places(bounds: NDArray[np.float64]) -> float:
+    """Return how many cells lie between bounds, as a float: it may be beyond any integer."""
+    return float((bounds[3:] - bounds[:3] + 1).prod())
+
+
+def choose_dense(
+    boxes: NDArray[np.float64], edge: float, world: NDArray[np.float64] | None, *, is_free: bool
+) -> tuple[float, NDArray[np.int64]]:
+    """Choose the bounds of a dense grid, and larger cells where `is_free` and there are too many.
+
+    A given world is kept. Without one the bounds are those of the boxes; where these hold too many
+    cells, the longest side is halved about the median box as long as few boxes are left out.
+    """
+    n, ndim = len(boxes), boxes.shape[1] // 2
+    most = MOST_PLACES if world is not None else _PLACES_AN_OBJECT * n + 4096
+    around = np.concatenate([boxes[:, :ndim].min(0), boxes[:, ndim:].max(0)])
+    sample = boxes[:: max(1, n // _SAMPLE)]
+    center = np.median(sample[:, :ndim], axis=0)
+    while True:
+        bounds = cell_bounds(around if world is None else world, edge)
+        if world is None:
+            middle = cell_bounds(np.concatenate([center, center]), edge)[:3]
+            while count_places(bounds) > most:
+                d = int(np.argmax(bounds[3:] - bounds[:3]))
+                half = np.floor((bounds[3 + d] - bounds[d]) / 4)
+                bounds[d] = max(bounds[d], middle[d] - half)
+                bounds[3 + d] = min(bounds[3 + d], middle[d] + half)
+        is_small = count_places(bounds) <= most
+        if not is_free or (is_small and world is not None):
+            return edge, bounds.astype(np.int64)
+        if is_small and _share_outside(sample, edge, bounds) <= _MOST_LEFT_OUT:
+            return edge, bounds.astype(np.int64)
+        edge *= 2.0
+
+
+def _share_outside(boxes: NDArray[np.float64], edge: float, bounds: NDArray[np.float64]) -> float:
+    """Return the share of boxes that do not lie within bounds."""
+    ndim = boxes.shape[1] // 2
+    with np.errstate(over="ignore"):
+        lower, upper = np.floor(boxes[:, :ndim] / edge), np.floor(boxes[:, ndim:] / edge)
+    inside = (lower >= bounds[:ndim]) & (upper <= bounds[3 : 3 + ndim])
+    return 1.0 - float(inside.all(axis=1).mean())
+
+
+def key_layout(found: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """Lay out 31-bit keys of cells between bounds, tile by tile; None when they do not fit.
+
+    Tiles of 64 cells are numbered along the axes, and so are the cells in a tile. With bounds
+    (0, 0) and (15, 15), cell (9, 2) is cell (1, 2) of tile (1, 0): key ``1 0 001 010`` in binary.
+    """
+    lowest, highest = found[2:5], found[5:8]
+    bits = [int(b - a).bit_length() if b >= a else 0 for a, b in zip(lowest, highest, strict=True)]
+    if sum(bits) > 31:
+        return None
+    tile = _TILE_BITS[2 if bits[2] == 0 else 3]
+    layout = np.zeros((3, 5), np.int64)
+    layout[:, 0] = lowest
+    layout[:, 1] = [min(b, tile) for b in bits]
+    layout[:, 4] = bits - layout[:, 1]
+    place = 0
+    for column, width in ((3, 1), (2, 4)):
+        for d in (2, 1, 0):
+            layout[d, column] = place
+            place += int(layout[d, width])
+    return layout

@@ -1,0 +1,181 @@
+"""Cells and members as arrays that grow: who is in which cell, whatever decided it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from spatialindex.constants import SLOT_DTYPE
+from spatialindex.indexes.asking import axes
+from spatialindex.kernels.grid import build, cells, members
+from spatialindex.kernels.simd import LANES
+from spatialindex.kernels.sorting import sort_keys
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from spatialindex.objects import ObjectTable
+
+__all__ = ["CellStore"]
+
+
+class CellStore:
+    """The arrays of a grid.
+
+    Parameters
+    ----------
+    table : ObjectTable
+        Whose slots become members.
+
+    Attributes
+    ----------
+    arrays : GridArrays
+        What kernels take; replaced when something grows.
+    """
+
+    def __init__(self, table: ObjectTable) -> None:
+        self.table = table
+        self.reset()
+
+    def reset(
+        self, n_blocks: int = 0, n_cells: int = 0, dense: NDArray[np.int64] | None = None
+    ) -> None:
+        """Forget all members and make room for so many blocks and cells.
+
+        `dense`, three lowest and three highest cells, gives each cell between them a place of its
+        own; without it cells are hashed.
+        """
+        ndim = self.table.ndim
+        meta = np.zeros(cells.META, np.int64)
+        meta[cells.FREE] = -1
+        meta[cells.LOWEST : cells.LOWEST + 3] = cells.LARGEST_CELL
+        meta[cells.LOWEST + 3 : cells.LOWEST + 6] = -cells.LARGEST_CELL
+        if dense is None:
+            places = 1 << max(2 * n_cells, 16).bit_length()
+        else:
+            spans = dense[3:] - dense[:3] + 1
+            places = int(spans.prod())
+            meta[cells.IS_DENSE] = 1
+            meta[cells.ORIGIN : cells.ORIGIN + 3] = dense[:3]
+            meta[cells.STRIDE] = spans[1] * spans[2]
+            meta[cells.STRIDE + 1] = spans[2]
+        self.arrays = cells.GridArrays(
+            cells=np.full((places, ndim + 2), -1, np.int32),
+            # kernels empty a block when they take it into use
+            bounds=np.empty((n_blocks, 2 * ndim, LANES), np.float32),
+            slots=np.empty((n_blocks, LANES), SLOT_DTYPE),
+            first=np.empty((n_blocks, ndim), np.uint8),
+            link=np.empty(n_blocks, np.int32),
+            ranges=np.full((len(self.table.slot_ids), 2 * ndim), cells.ABSENT, np.int32),
+            meta=meta,
+        )
+
+    @property
+    def n_blocks(self) -> int:
+        """Blocks ever taken into use."""
+        return int(self.arrays.meta[cells.USED_BLOCKS])
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes."""
+        return sum(array.nbytes for array in self.arrays)
+
+    def is_sparse(self) -> bool:
+        """Tell if most of the memory is empty: time to build anew."""
+        arrays, meta = self.arrays, self.arrays.meta
+        blocks = int(meta[cells.USED_BLOCKS] - meta[cells.FREE_BLOCKS])
+        if len(arrays.slots) > 4 * blocks + 256:
+            return True
+        is_dense = bool(meta[cells.IS_DENSE])
+        return not is_dense and len(arrays.cells) > 16 * int(meta[cells.CELLS]) + 1024
+
+    def is_wide(self, slots: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Tell which slots are in no cell because they would be in too many."""
+        wide: NDArray[np.bool_] = self.arrays.ranges[slots, 0] == cells.WIDE
+        return wide
+
+    def build(
+        self,
+        slots: NDArray[np.int32],
+        boxes: NDArray[np.float64],
+        ranges: NDArray[np.int32],
+        n_entries: int,
+        layout: NDArray[np.int64],
+        dense: NDArray[np.int64] | None,
+    ) -> None:
+        """Make the cells and members of all slots of the table, cell by cell.
+
+        `layout` tells how cells become keys, see `choosing.key_layout`.
+        """
+        dim = axes(self.table)
+        keys = np.empty(n_entries, np.uint64)
+        build.list_entries(ranges, layout, dim, keys)
+        keys = sort_keys(keys, np.empty_like(keys), 32, int(layout[:, [1, 4]].sum()))
+        n_cells, n_blocks = build.count_cells(keys)
+        self.reset(int(n_blocks) + len(slots) // 32, int(n_cells), dense)
+        is_full = len(slots) == self.table.high
+        self.arrays.ranges[: self.table.high][slice(None) if is_full else slots] = ranges
+        build.fill_cells(self.arrays, slots, boxes, keys, layout, dim)
+
+    def enter(
+        self, slots: NDArray[np.int32], boxes: NDArray[np.float64], ranges: NDArray[np.int32]
+    ) -> None:
+        """Make slots, which are in no cell, members of the cells of their ranges."""
+        self._follow_table()
+        self._with_room(members.enter_slots, slots, boxes, ranges)
+
+    def leave(self, slots: NDArray[np.int32]) -> None:
+        """Take slots out of their cells."""
+        members.leave_slots(self.arrays, slots, axes(self.table))
+
+    def move(
+        self, slots: NDArray[np.int32], boxes: NDArray[np.float64], ranges: NDArray[np.int32]
+    ) -> None:
+        """Move slots, which are in cells, to the cells of other ranges, none of them wide."""
+        self._with_room(members.move_slots, slots, boxes, ranges)
+
+    def _with_room(
+        self,
+        kernel: Callable[..., int],
+        slots: NDArray[np.int32],
+        boxes: NDArray[np.float64],
+        ranges: NDArray[np.int32],
+    ) -> None:
+        """Run a kernel that stops for want of room until it has done all rows."""
+        done = 0
+        while True:
+            done = kernel(self.arrays, slots, boxes, ranges, done, axes(self.table))
+            if done == len(slots):
+                return
+            self._grow(ranges[done])
+
+    def _grow(self, needed: NDArray[np.int32]) -> None:
+        """Make room for at least one more object that covers the cells of a range."""
+        ndim = self.table.ndim
+        covered = int(np.prod(needed[ndim:].astype(np.int64) - needed[:ndim] + 1))
+        arrays = self.arrays
+        blocks, used = len(arrays.slots), int(arrays.meta[cells.USED_BLOCKS])
+        if blocks - used + int(arrays.meta[cells.FREE_BLOCKS]) < covered:
+            larger = max(blocks * 3 // 2, blocks + covered, 32)
+            for name in ("bounds", "slots", "first", "link"):
+                old = getattr(arrays, name)
+                new = np.empty((larger, *old.shape[1:]), old.dtype)
+                new[:used] = old[:used]
+                arrays = arrays._replace(**{name: new})
+        n_cells = int(arrays.meta[cells.CELLS]) + covered
+        if not arrays.meta[cells.IS_DENSE] and 2 * n_cells > len(arrays.cells):
+            table = np.full((1 << (2 * n_cells).bit_length(), ndim + 2), -1, np.int32)
+            cells.rehash(arrays.cells, arrays.meta, table, axes(self.table))
+            arrays = arrays._replace(cells=table)
+        self.arrays = arrays
+
+    def _follow_table(self) -> None:
+        """Remember ranges of as many slots as the table has."""
+        old, capacity = self.arrays.ranges, len(self.table.slot_ids)
+        if len(old) < capacity:
+            ranges = np.full((capacity, old.shape[1]), cells.ABSENT, np.int32)
+            ranges[: len(old)] = old
+            self.arrays = self.arrays._replace(ranges=ranges)

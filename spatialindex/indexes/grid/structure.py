@@ -1,0 +1,343 @@
+"""The grid as a structure: when to build, when to change a few memberships, and how to answer.
+
+An object is a member of every cell that its closed box touches, ``floor(lower / edge)`` to
+``floor(upper / edge)`` on each axis, both ends included. With edge 2, a wall ``[0, 0, 10, 2]`` is
+in the cells 0 to 5 along x and 0 to 1 along y, twelve memberships, and a prop
+``[9, 0.5, 9.5, 1.5]`` is in cell (4, 0): they meet there, once.
+
+How cells and members are stored, and how a pair that meets in many cells is reported in one, stands
+in `spatialindex.kernels.grid`. What does not belong into cells, an object that would touch more
+than `max_cells` of them, or cells beyond ±2**30 or the bounds of a dense grid, goes to the *wide
+list*, which every question scans.
+
+Source: Teschner et al., Optimized Spatial Hashing for Collision Detection of Deformable Objects,
+2003. Theirs hashes cells together and so meets strangers; here a cell is known by its coordinates.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from spatialindex.execution import NO_LIMIT, NO_ROWS, collect_rows, run_chunks
+from spatialindex.indexes.asking import ask_neighbours, ask_region, axes, count_verdicts
+from spatialindex.indexes.grid.checking import check_members
+from spatialindex.indexes.grid.choosing import choose_dense, choose_edge, key_layout
+from spatialindex.indexes.grid.store import CellStore
+from spatialindex.indexes.packed import PackedList
+from spatialindex.kernels.grid import ask as kernels
+from spatialindex.kernels.grid import cells
+from spatialindex.results import StructureStats
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from spatialindex.kernels.decide import Ask
+    from spatialindex.objects import Changes, ObjectTable
+    from spatialindex.protocol import Region
+    from spatialindex.results import PairCounts
+
+__all__ = ["GridStructure"]
+
+_BULK_SHARE = 0.4  # of the objects changed: beyond, building anew is cheaper than changing
+_MOST_ENTRIES = 64  # memberships an object: beyond, a bulk build would need too much scratch
+_MOST_WIDE = 1 / 16  # of the objects wide in a dense grid of its own bounds: time for new bounds
+
+_EVERYWHERE = np.array([-cells.LARGEST_CELL] * 3 + [cells.LARGEST_CELL] * 3, np.int64)
+
+
+class GridStructure:
+    """Cells, members and the wide list over one table.
+
+    Parameters
+    ----------
+    table : ObjectTable
+        Whose slots are indexed.
+    cell_size : float or None
+        Edge of the cells; None: chosen from the boxes at each build.
+    max_cells : int
+        Cells that an object may cover.
+    oversized : str
+        For the public class, which refuses; here everything is taken.
+    is_dense : bool
+        Give each cell of some bounds a place of its own instead of hashing occupied ones.
+    world : float64 array of shape (2*ndim,) or None
+        The bounds of a dense grid; None: chosen from the boxes at each build.
+    """
+
+    # 10,000 boxes: 0.38 ms kept and 0.48 anew with 5 % changed, 0.59 and 0.55 with 10 %
+    kept_share = 0.06
+
+    def __init__(
+        self,
+        table: ObjectTable,
+        *,
+        cell_size: float | None,
+        max_cells: int,
+        oversized: str,
+        is_dense: bool = False,
+        world: NDArray[np.float64] | None = None,
+    ) -> None:
+        self.table = table
+        self.edge = cell_size
+        self._cell_size = cell_size
+        self._max_cells = max_cells
+        self._is_dense = is_dense
+        self._world = world
+        self._limits = _EVERYWHERE
+        self._store = CellStore(table)
+        self._wide = PackedList(table)
+        self._rebuilds = 0
+        self._n_chosen = self._n_left_out = 0  # objects, and wide ones, when the edge was chosen
+
+    # -- keeping up ---------------------------------------------------------------------------
+
+    def holds(self, boxes: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Tell which boxes would go to cells, not to the wide list."""
+        edge, limits = self.edge, self._limits
+        if edge is None or not len(self.table):
+            edge, limits = self._choose(boxes)
+        held: NDArray[np.bool_] = self._ranges(boxes, edge, limits)[0][:, 0] != cells.WIDE
+        return held
+
+    def _choose(self, boxes: NDArray[np.float64]) -> tuple[float, NDArray[np.int64]]:
+        """Choose the edge and the bounds of cells for boxes."""
+        edge = self._cell_size or choose_edge(boxes, self._max_cells)
+        if not self._is_dense:
+            return edge, _EVERYWHERE
+        return choose_dense(boxes, edge, self._world, is_free=self._cell_size is None)
+
+    def _ranges(
+        self, boxes: NDArray[np.float64], edge: float, limits: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return the range of cells of each box, `WIDE` for those that do not fit, and totals."""
+        ranges = np.empty(boxes.shape, np.int32)
+        found = np.empty(8, np.int64)
+        dim = axes(self.table)
+        cells.cell_ranges(boxes, edge, self._max_cells, limits, dim, ranges, found)
+        return ranges, found
+
+    def _present_ranges(self, boxes: NDArray[np.float64]) -> NDArray[np.int32]:
+        """Return the range of cells of each box with the edge in use."""
+        assert self.edge is not None  # there is one as soon as there is an object
+        return self._ranges(boxes, self.edge, self._limits)[0]
+
+    def apply(self, changes: Changes) -> None:
+        """Take changes in: a few one by one, many by building anew."""
+        n = len(self.table)
+        n_changed = len(changes.added) + len(changes.removed) + len(changes.moved)
+        if not n_changed:
+            return
+        if n_changed > _BULK_SHARE * n or n > 2 * self._n_chosen + 64:
+            self._build()
+            return
+        if len(changes.removed):
+            self._remove(changes.removed)
+        if len(changes.moved):
+            self._move(changes.moved)
+        if len(changes.added):
+            self._add(changes.added)
+        if self._store.is_sparse() or self._is_outgrown():
+            self._build()
+
+    def rebuild(self) -> None:
+        """Choose edge and bounds again and build from the table."""
+        self._n_chosen = 0
+        self._build()
+
+    def _is_outgrown(self) -> bool:
+        """Tell if many more objects left the bounds of a dense grid than when it chose them."""
+        if not self._is_dense or self._world is not None:
+            return False
+        return len(self._wide) > 2 * self._n_left_out + _MOST_WIDE * len(self.table) + 64
+
+    def _build(self) -> None:
+        """Build all memberships, in spatial order."""
+        table, store = self.table, self._store
+        slots = table.live_slots()
+        n = len(slots)
+        boxes = table.cover[:n] if n == table.high else table.cover[slots]
+        is_due = not self._n_chosen / 2 < n <= 2 * self._n_chosen or self._is_outgrown()
+        if n and is_due:
+            self.edge, self._limits = self._choose(boxes)
+        self._rebuilds += 1
+        self._wide.clear()
+        if self.edge is None or not n:
+            self._n_chosen = 0
+            store.reset()
+            return
+        ranges, found = self._ranges(boxes, self.edge, self._limits)
+        if is_due:
+            self._n_chosen, self._n_left_out = n, int(found[0])
+        dense = self._limits if self._is_dense else None
+        layout = key_layout(found)
+        n_entries = int(found[1])
+        if layout is None or n_entries > _MOST_ENTRIES * n or n >= 2**29:
+            store.reset(n, n, dense)
+            store.enter(slots, boxes, ranges)
+        else:
+            store.build(slots, boxes, ranges, n_entries, layout, dense)
+        if found[0]:
+            self._wide.change(added=slots[ranges[:, 0] == cells.WIDE])
+            if not is_due and self._is_outgrown():
+                self.rebuild()
+
+    def _remove(self, slots: NDArray[np.int32]) -> None:
+        """Take slots out of the cells or the wide list."""
+        self._wide.change(removed=slots[self._store.is_wide(slots)])
+        self._store.leave(slots)
+
+    def _add(self, slots: NDArray[np.int32]) -> None:
+        """Take new slots in."""
+        boxes = self.table.cover[slots]
+        ranges = self._present_ranges(boxes)
+        self._wide.change(added=slots[ranges[:, 0] == cells.WIDE])
+        self._store.enter(slots, boxes, ranges)
+
+    def _move(self, slots: NDArray[np.int32]) -> None:
+        """Move slots between cells; those that were or become wide leave and enter."""
+        boxes = self.table.cover[slots]
+        ranges = self._present_ranges(boxes)
+        was_wide = self._store.is_wide(slots)
+        is_wide = ranges[:, 0] == cells.WIDE
+        if was_wide.any() or is_wide.any():
+            self._wide.change(moved=slots[was_wide & is_wide])
+            changed = slots[was_wide != is_wide]
+            self._remove(changed)
+            self._add(changed)
+            kept = ~(was_wide | is_wide)
+            slots, boxes, ranges = slots[kept], boxes[kept], ranges[kept]
+        self._store.move(slots, boxes, ranges)
+
+    # -- answering ----------------------------------------------------------------------------
+
+    def pairs(self, rule: int, *, limit: int, workers: int = 1) -> NDArray[np.int32]:
+        """Pair the members of each cell, then the wide objects with everything."""
+
+        def fill(start: int, stop: int, out: NDArray[np.int32]) -> int:
+            return self._find_pairs(rule, start, stop, out, limit)
+
+        n_blocks, guess = self._store.n_blocks, 4 * len(self.table)
+        rows = collect_rows(fill, n_blocks, limit=limit, workers=workers, guess=guess)
+        if len(self._wide):
+            ask = ask_neighbours(self.table, self._wide.slots, rule)
+            crossing = self._from_cells(ask, limit=limit - len(rows), workers=workers)
+            left = limit - len(rows) - len(crossing)
+            among = self._wide.pairs(rule, limit=left, workers=workers)
+            rows = np.concatenate([rows, crossing, among])
+        return rows
+
+    def _find_pairs(
+        self, rule: int, start: int, stop: int, out: NDArray[np.int32], limit: int
+    ) -> int:
+        table = self.table
+        return int(
+            kernels.find_pairs(
+                *(self._store.arrays, table.cover, table.state, rule),
+                *(start, stop, out, limit, axes(table)),
+            )
+        )
+
+    def touching(
+        self, slots: NDArray[np.int32], rule: int, *, limit: int, workers: int = 1
+    ) -> NDArray[np.int32]:
+        """Ask the cells of each slot's box, and the wide list."""
+        return self._everywhere(ask_neighbours(self.table, slots, rule), limit, workers)
+
+    def query(self, region: Region, *, limit: int, workers: int = 1) -> NDArray[np.int32]:
+        """Ask the cells of each region, and the wide list."""
+        return self._everywhere(ask_region(self.table, region), limit, workers)
+
+    def _everywhere(self, ask: Ask, limit: int, workers: int) -> NDArray[np.int32]:
+        rows = self._from_cells(ask, limit=limit, workers=workers)
+        if len(self._wide):
+            left = limit - len(rows)
+            wide = self._wide.regions(ask, limit=left, workers=workers, guess=len(ask.cull))
+            rows = np.concatenate([rows, wide])
+        return rows
+
+    def _from_cells(self, ask: Ask, *, limit: int, workers: int) -> NDArray[np.int32]:
+        counts = np.zeros(len(ask.cull), np.int64)
+
+        def fill(start: int, stop: int, out: NDArray[np.int32]) -> int:
+            return self._query(ask, start, stop, counts, out, limit)
+
+        n = len(ask.cull)
+        return collect_rows(fill, n, limit=limit, workers=workers, guess=8 * n)
+
+    def _query(
+        self,
+        ask: Ask,
+        start: int,
+        stop: int,
+        counts: NDArray[np.int64],
+        out: NDArray[np.int32],
+        limit: int,
+    ) -> int:
+        if self.edge is None:
+            return 0
+        arrays, dim = self._store.arrays, axes(self.table)
+        return int(
+            kernels.query_regions(arrays, ask, self.edge, start, stop, counts, out, limit, dim)
+        )
+
+    def count(self, region: Region, *, workers: int = 1) -> NDArray[np.int64]:
+        """Count in the cells of each region, and in the wide list."""
+        counts = np.zeros(len(region.cull), np.int64)
+        ask = ask_region(self.table, region)
+        run_chunks(
+            lambda start, stop: self._query(ask, start, stop, counts, NO_ROWS, NO_LIMIT),
+            len(counts),
+            workers,
+        )
+        if len(self._wide):
+            self._wide.count(ask, counts, workers=workers)
+        return counts
+
+    # -- figures ------------------------------------------------------------------------------
+
+    def stats(self) -> StructureStats:
+        """Return what the cells hold."""
+        arrays = self._store.arrays
+        return StructureStats(
+            entries=int(arrays.meta[cells.ENTRIES]),
+            buckets=int(arrays.meta[cells.CELLS]),
+            max_bucket=int(cells.largest_cell(arrays.cells, axes(self.table))),
+            wide=len(self._wide),
+            rebuilds=self._rebuilds,
+        )
+
+    def count_pairs(self, rule: int) -> PairCounts:
+        """Count by walking all cells once more; a wide object meets everything."""
+        visits, candidates = kernels.count_meetings(self._store.arrays, axes(self.table))
+        wide = len(self._wide)
+        met_wide = wide * (len(self.table) - wide) + wide * (wide - 1) // 2
+
+        def count(weaker: int) -> int:
+            total = self._find_pairs(weaker, 0, self._store.n_blocks, NO_ROWS, NO_LIMIT)
+            if wide:
+                ask = ask_neighbours(self.table, self._wide.slots, weaker)
+                found = np.zeros(wide, np.int64)
+                total += self._query(ask, 0, wide, found, NO_ROWS, NO_LIMIT)
+                total += self._wide.count_pairs(weaker)
+            return total
+
+        return count_verdicts(
+            count, rule, visits=int(visits) + met_wide, candidates=int(candidates) + met_wide
+        )
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes."""
+        return self._store.nbytes + self._wide.nbytes
+
+    def validate(self) -> None:
+        """Check that every object is exactly where its box says, under bounds that hold it."""
+        slots = self.table.live_slots()
+        ranges = np.empty((0, 2 * self.table.ndim), np.int32)
+        if len(slots):
+            ranges = self._present_ranges(self.table.cover[slots])
+        wide = ranges[:, 0] == cells.WIDE
+        self._wide.validate(slots[wide])
+        check_members(self._store.arrays, self.table.cover, slots, ranges)

@@ -1,0 +1,196 @@
+"""Asking a grid: regions, pairs within cells, and what is met on the way."""
+
+import numpy as np
+
+from spatialindex.kernels.blocks import (
+    aim_at_region,
+    hits_of_block,
+    later_lanes,
+    pairs_of_blocks,
+)
+from spatialindex.kernels.grid.cells import LOWEST, USED_BLOCKS, find_cell
+from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.simd import LANES, local_floats, local_ints, overlap8, overlap8x8
+
+__all__ = ["count_meetings", "find_pairs", "query_regions"]
+
+# eight bytes: all 1; bit i of byte i; all 0x7F; all 0x80
+_BYTES = np.uint64(0x0101010101010101)
+_DIAGONAL = np.uint64(0x8040201008040201)
+_SEVENS = np.uint64(0x7F7F7F7F7F7F7F7F)
+_HIGHS = np.uint64(0x8080808080808080)
+
+
+@kernel
+def _region_cells(cull, row, edge, meta, dim, span):
+    """Write first and last cell of a region to `span`, cut to the occupied bounds.
+
+    Returns the number of cells as a float, 0 when the region lies beyond all of them.
+    """
+    ndim = len(dim)
+    cells = 1.0
+    span[2] = 0
+    span[5] = 0
+    for d in range(ndim):
+        lowest, highest = meta[LOWEST + d], meta[LOWEST + 3 + d]
+        lower = np.floor(cull[row, d] / edge)
+        upper = np.floor(cull[row, ndim + d] / edge)
+        if lower > highest or upper < lowest:
+            return 0.0
+        span[d] = np.int64(lower) if lower > lowest else lowest
+        span[3 + d] = np.int64(upper) if upper < highest else highest
+        cells *= np.float64(span[3 + d] - span[d] + 1)
+    return cells
+
+
+@kernel
+def _hits_of_chain(grid, block, is_chain, x, y, z, span, q, q_in, ask, row, dim, out, k):
+    """Answer a region from the members of one cell, or from one block of whatever cell.
+
+    A member counts in the cell that is the maximum of both first cells, so on an axis where the
+    region does not begin in this cell the object has to.
+    """
+    ndim = len(dim)
+    while block >= 0:
+        mask = overlap8(grid.bounds, block, q, dim)
+        if mask != 0:
+            if not is_chain or x != span[0]:
+                mask &= np.uint64(grid.first[block, 0])
+            if not is_chain or y != span[1]:
+                mask &= np.uint64(grid.first[block, 1])
+            if ndim == 3 and (not is_chain or z != span[2]):
+                mask &= np.uint64(grid.first[block, ndim - 1])
+            if mask != 0:
+                k = hits_of_block(mask, grid.bounds, grid.slots, block, q_in, ask, row, dim, out, k)
+        if not is_chain:
+            break
+        block = np.int64(grid.link[block])
+    return k
+
+
+@kernel
+def query_regions(grid, ask, edge, start, stop, counts, out, limit, dim):
+    """Answer rows `start` to `stop` of a batch of regions from the cells.
+
+    Walks the cells of the region, or all blocks when those are fewer. Adds the answers of each row
+    to ``counts[row]``. Returns the whole count, or any number beyond `limit` as soon as there are
+    more.
+    """
+    q = local_floats()
+    q_in = local_floats()
+    span = local_ints()
+    k = 0
+    for row in range(start, stop):
+        before = k
+        n_cells = _region_cells(ask.cull, row, edge, grid.meta, dim, span)
+        aim_at_region(q, q_in, ask.cull, row, dim)
+        is_scan = n_cells > grid.meta[USED_BLOCKS]
+        if is_scan:
+            n_cells = np.float64(grid.meta[USED_BLOCKS])
+        x, y, z = span[0], span[1], span[2]
+        for step in range(np.int64(n_cells)):
+            if is_scan:
+                # an object is taken in its first cell, whichever that is
+                k = _hits_of_chain(grid, step, False, 0, 0, 0, span, q, q_in, ask, row, dim, out, k)
+                continue
+            at = find_cell(grid.cells, grid.meta, x, y, z, dim)
+            if at >= 0:
+                head = np.int64(grid.cells[at, len(dim)])
+                k = _hits_of_chain(grid, head, True, x, y, z, span, q, q_in, ask, row, dim, out, k)
+            z += 1
+            if z > span[5]:
+                z = span[2]
+                y += 1
+                if y > span[4]:
+                    y = span[1]
+                    x += 1
+        counts[row] += k - before
+        if k > limit:
+            return k
+    return k
+
+
+@kernel
+def _spread(mask):
+    """Spread each bit `i` of a byte over the eight bits of byte `i`."""
+    high = (((mask * _BYTES) & _DIAGONAL) + _SEVENS) & _HIGHS
+    return (high >> np.uint64(7)) * np.uint64(255)
+
+
+@kernel
+def _of_this_cell(grid, block, other, dim):
+    """Pairs of lanes of two blocks of a cell that count in it and in no other.
+
+    On each axis one of the two objects has to begin here: bit ``8 * i + j`` needs first-cell bit
+    `i` of `block`, spread over a byte, or bit `j` of `other`, repeated in every byte.
+    """
+    word = np.uint64(0xFFFFFFFFFFFFFFFF)
+    for d in range(len(dim)):
+        word &= _spread(np.uint64(grid.first[block, d])) | (
+            np.uint64(grid.first[other, d]) * _BYTES
+        )
+    return word
+
+
+@kernel
+def find_pairs(grid, cover, state, rule, start, stop, out, limit, dim):
+    """Find the pairs with a member in blocks `start` to `stop` and the other later in its chain.
+
+    Returns the count, or any number beyond `limit` as soon as there are more.
+    """
+    bounds, slots = grid.bounds, grid.slots
+    k = 0
+    for block in range(start, stop):
+        if slots[block, 0] < 0:
+            continue  # a free block: its link leads to other free ones
+        other = np.int64(block)
+        while other >= 0:
+            word = later_lanes(overlap8x8(bounds, block, other, dim), block, other)
+            if word != 0:
+                word &= _of_this_cell(grid, block, other, dim)
+                k = pairs_of_blocks(
+                    word, bounds, slots, block, other, cover, state, rule, dim, out, k
+                )
+            other = np.int64(grid.link[other])
+        if k > limit:
+            return k
+    return k
+
+
+@kernel
+def _count_bits(word):
+    """Return the number of set bits."""
+    count = 0
+    while word != 0:
+        word &= word - np.uint64(1)
+        count += 1
+    return count
+
+
+@kernel
+def _members(slots, block):
+    """Return the mask of the lanes of a block that are not empty."""
+    mask = np.uint64(0)
+    for lane in range(LANES):
+        if slots[block, lane] >= 0:
+            mask |= np.uint64(1 << lane)
+    return mask
+
+
+@kernel
+def count_meetings(grid, dim):
+    """Return (visits, candidates): pairs of members of a cell, repeats included and distinct."""
+    visits = 0
+    candidates = 0
+    for block in range(grid.meta[USED_BLOCKS]):
+        here = _members(grid.slots, block)
+        if here == 0:
+            continue
+        other = np.int64(block)
+        while other >= 0:
+            word = _spread(here) & (_members(grid.slots, other) * _BYTES)
+            word = later_lanes(word, block, other)
+            visits += _count_bits(word)
+            candidates += _count_bits(word & _of_this_cell(grid, block, other, dim))
+            other = np.int64(grid.link[other])
+    return visits, candidates

@@ -1,0 +1,122 @@
+"""Building a grid in bulk: list all memberships, sort them by cell, fill blocks one after another.
+
+Two boxes, one in cells (0, 0) and (0, 1), the other in (0, 1), make three entries::
+
+    entries  cell 00 row 0    cell 01 row 0    cell 01 row 1
+    blocks   [0 - - - - - - -]  [0 1 - - - - - -]
+"""
+
+import numpy as np
+
+from spatialindex.kernels.blocks import clear_lane, write_lane
+from spatialindex.kernels.grid.cells import ENTRIES, USED_BLOCKS, WIDE, new_cell
+from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.simd import LANES, prefetch
+
+__all__ = ["count_cells", "fill_cells", "list_entries"]
+
+_AHEAD = 12  # entries that a box is asked for before it is needed
+
+
+@kernel
+def _axis_key(c, layout, d):
+    """Return an axis's share of the key of a cell."""
+    c -= layout[d, 0]
+    low = c & ((1 << layout[d, 1]) - 1)
+    return ((c >> layout[d, 1]) << layout[d, 2]) | (low << layout[d, 3])
+
+
+@kernel
+def _axis_cell(key, layout, d):
+    """Return the coordinate of a cell along an axis from its key."""
+    high = (key >> layout[d, 2]) & ((1 << layout[d, 4]) - 1)
+    low = (key >> layout[d, 3]) & ((1 << layout[d, 1]) - 1)
+    return ((high << layout[d, 1]) | low) + layout[d, 0]
+
+
+@kernel
+def list_entries(ranges, layout, dim, keys):
+    """Write an entry for each cell of each range that is not wide: all memberships of a grid.
+
+    An entry is 31 bits of the cell's key, 3 first-cell bits, and 29 bits of the row of the range.
+    `layout`, int64 ``(3, 5)``, has an axis a row: lowest cell; bits of a cell within its tile; and
+    where in the key the tile and the cell within the tile go; bits of the tile.
+    """
+    ndim = len(dim)
+    k = 0
+    for i in range(ranges.shape[0]):
+        if ranges[i, 0] == WIDE:
+            continue
+        x0, y0 = np.int64(ranges[i, 0]), np.int64(ranges[i, 1])
+        z0 = np.int64(ranges[i, 2]) if ndim == 3 else 0
+        z1 = np.int64(ranges[i, 2 * ndim - 1]) if ndim == 3 else 0
+        for x in range(x0, np.int64(ranges[i, ndim]) + 1):
+            key_x = _axis_key(x, layout, 0)
+            first_x = 1 if x == x0 else 0
+            for y in range(y0, np.int64(ranges[i, ndim + 1]) + 1):
+                key_y = key_x | _axis_key(y, layout, 1)
+                first_y = first_x | (2 if y == y0 else 0)
+                for z in range(z0, z1 + 1):
+                    key = key_y | _axis_key(z, layout, 2)
+                    first = first_y | (4 if z == z0 else 0)
+                    keys[k] = np.uint64((key << 32) | (first << 29) | i)
+                    k += 1
+
+
+@kernel
+def count_cells(keys):
+    """Return (cells, blocks) that sorted entries fill."""
+    cells = 0
+    blocks = 0
+    size = 0
+    before = np.uint64(0xFFFFFFFFFFFFFFFF)
+    for k in range(keys.shape[0]):
+        cell = keys[k] >> np.uint64(32)
+        if cell != before:
+            cells += 1
+            blocks += (size + LANES - 1) // LANES
+            size = 0
+            before = cell
+        size += 1
+    return cells, blocks + (size + LANES - 1) // LANES
+
+
+@kernel
+def fill_cells(grid, slots, boxes, keys, layout, dim):
+    """Create cells with their members from sorted entries. The grid is empty and has room.
+
+    Row ``i`` of an entry is the box in row `i`, of ``slots[i]``. Blocks are filled one after the
+    other, so that cells near to one another lie near to one another.
+    """
+    ndim = len(dim)
+    n = keys.shape[0]
+    block = -1
+    k = 0
+    while k < n:
+        cell = np.int64(keys[k] >> np.uint64(32))
+        size = 0
+        while k < n and np.int64(keys[k] >> np.uint64(32)) == cell:
+            lane = size % LANES
+            if lane == 0:
+                block += 1
+                grid.link[block] = block - 1 if size else -1
+                for d in range(ndim):
+                    grid.first[block, d] = 0
+            ahead = keys[min(k + _AHEAD, n - 1)]
+            prefetch(boxes, np.int64(ahead & np.uint64(0x1FFFFFFF)))
+            entry = np.int64(keys[k] & np.uint64(0xFFFFFFFF))
+            row = entry & 0x1FFFFFFF
+            write_lane(grid.bounds, grid.slots, block, lane, slots[row], boxes, row, dim)
+            for d in range(ndim):
+                grid.first[block, d] |= np.uint8(((entry >> (29 + d)) & 1) << lane)
+            size += 1
+            k += 1
+        for lane in range((size - 1) % LANES + 1, LANES):
+            clear_lane(grid.bounds, grid.slots, block, lane, dim)
+        x, y = _axis_cell(cell, layout, 0), _axis_cell(cell, layout, 1)
+        z = _axis_cell(cell, layout, 2) if ndim == 3 else 0
+        at = new_cell(grid, x, y, z, dim)
+        grid.cells[at, ndim] = block
+        grid.cells[at, ndim + 1] = size
+    grid.meta[USED_BLOCKS] = block + 1
+    grid.meta[ENTRIES] = n
