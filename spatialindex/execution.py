@@ -5,7 +5,7 @@ chunk writes into a buffer of its own and the pieces are put together in the ord
 answer does not depend on the number of workers.
 
 A kernel that fills a buffer goes on counting when it is full and returns the whole count; then the
-chunk runs again with a buffer of that size. Once the count is beyond the limit it stops, and
+items run again with a buffer of that size. Once the count is beyond the limit it stops, and
 nothing of that size is ever allocated.
 """
 
@@ -46,7 +46,8 @@ T = TypeVar("T")
 
 _CHUNKS_A_WORKER = 4  # more chunks than workers: an uneven scene still keeps them all busy
 _SMALLEST_CHUNK = 64  # below, handing a chunk to a thread costs more than it saves
-_LARGEST_GUESS = 2**22  # rows of a first buffer; a larger answer is counted first
+_LARGEST_GUESS = 2**26  # rows of a buffer that is not known to be filled: half a gigabyte
+_WORTH_A_SAMPLE = 256  # items of a piece whose answer is estimated before it is made
 
 _pools: dict[int, ThreadPoolExecutor] = {}
 _pools_lock = threading.Lock()
@@ -116,20 +117,47 @@ def collect_rows(
     ResultTooLargeError
         When there are more than `limit` rows.
     """
-    guess = min(max(guess, 64), limit, _LARGEST_GUESS)
-
-    def run(start: int, stop: int) -> NDArray[np.int32]:
-        share = guess if stop - start == n else guess * (stop - start) // n + 64
-        out = np.empty((share, 2), SLOT_DTYPE)
-        count = fill(start, stop, out)
-        if count > limit:
-            raise too_large(limit)
-        if count > len(out):
-            out = np.empty((count, 2), SLOT_DTYPE)
-            fill(start, stop, out)
-        return out[:count]
-
-    parts = run_chunks(run, n, workers)
+    parts = run_chunks(lambda a, b: _collect_piece(fill, a, b, limit, guess, n), n, workers)
     if sum(len(part) for part in parts) > limit:
         raise too_large(limit)
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _collect_piece(
+    fill: Callable[[int, int, NDArray[np.int32]], int],
+    start: int,
+    stop: int,
+    limit: int,
+    guess: int,
+    n: int,
+) -> NDArray[np.int32]:
+    """Collect the rows of the items from `start` to `stop`.
+
+    A first sixteenth tells how many rows to expect of the rest, which is seldom run twice then.
+    """
+    expected = min(guess * (stop - start) // max(n, 1) + 64, limit, _LARGEST_GUESS)
+    out = np.empty((expected, 2), SLOT_DTYPE)
+    done = 0
+    middle = start + (stop - start) // 16 if stop - start >= _WORTH_A_SAMPLE else stop
+    for first, last in ((start, middle), (middle, stop)):
+        if first == last:
+            continue
+        count = fill(first, last, out[done:])
+        if done + count > limit:
+            raise too_large(limit)
+        if done + count > len(out):
+            out = _grown(out, done, done + count)
+            fill(first, last, out[done:])
+        done += count
+        if last < stop:
+            expected = min(20 * done + 64, limit, _LARGEST_GUESS + done)
+            if expected > len(out):
+                out = _grown(out, done, expected)
+    return out[:done]
+
+
+def _grown(out: NDArray[np.int32], done: int, rows: int) -> NDArray[np.int32]:
+    """Return a buffer of so many rows that begins with those done."""
+    larger = np.empty((rows, 2), SLOT_DTYPE)
+    larger[:done] = out[:done]
+    return larger

@@ -21,6 +21,7 @@ from spatialindex.checks import as_boxes, as_points, as_radii
 from spatialindex.constants import (
     ALL,
     AMONG,
+    DEFAULT_LAYER,
     ID_DTYPE,
     MAX_ROWS,
     NDIMS,
@@ -180,7 +181,7 @@ class BoxIndex:
         boxes: ArrayLike,
         ids: ArrayLike | None = None,
         *,
-        layer: ArrayLike = 1,
+        layer: ArrayLike = DEFAULT_LAYER,
         mask: ArrayLike = ALL,
         static: ArrayLike = False,
         asleep: ArrayLike = False,

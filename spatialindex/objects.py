@@ -154,6 +154,15 @@ _DOORS = {
     "sensor": as_flags,
 }
 
+_DEFAULTS = {
+    "layer": DEFAULT_LAYER,
+    "mask": ALL,
+    "static": False,
+    "asleep": False,
+    "sensor": False,
+}
+"""What `insert` means when nothing is said: recognised by identity, and not checked again."""
+
 
 class ObjectTable:
     """Ids, exact boxes and states of the objects of one index.
@@ -325,7 +334,11 @@ class ObjectTable:
         `ids` None gives out the next ones. `state` holds every field of `constants.STATE_DTYPE`.
         """
         n = len(boxes)
-        values = {key: _DOORS[key](value, n, name=key) for key, value in state.items()}
+        values = {
+            key: _DOORS[key](value, n, name=key)
+            for key, value in state.items()
+            if value is not _DEFAULTS[key]
+        }
         if ids is None:
             if n and self.next_id + n - 1 > _LARGEST_ID:
                 raise InvalidArgumentError(
@@ -350,8 +363,15 @@ class ObjectTable:
         rows = _as_rows(slots)
         self.boxes[rows] = boxes
         self.slot_ids[rows] = ids
-        for key, value in values.items():
-            self.state[key][rows] = value
+        self.state["layer"][rows] = values.get("layer", DEFAULT_LAYER)
+        self.state["mask"][rows] = values.get("mask", ALL)
+        for key, is_used in (
+            ("static", self._has_static),
+            ("asleep", self._has_asleep),
+            ("sensor", self._has_sensors),
+        ):
+            if key in values or is_used:  # else the flag has never been set in any slot
+                self.state[key][rows] = values.get(key, False)
         self._note_state(values)
         self._count += n
         self.next_id = max(self.next_id, int(ids.max()) + 1)

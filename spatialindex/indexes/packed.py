@@ -42,6 +42,7 @@ class PackedList:
         self._n = 0
         self._bounds = np.empty((0, 2 * self.table.ndim, LANES), np.float32)
         self._slots = np.empty((0, LANES), SLOT_DTYPE)
+        self._exact = np.empty(0, np.uint8)
         self._positions = np.empty(0, SLOT_DTYPE)
 
     def __len__(self) -> int:
@@ -50,7 +51,11 @@ class PackedList:
     @property
     def nbytes(self) -> int:
         """Memory in bytes."""
-        return self._bounds.nbytes + self._slots.nbytes + self._positions.nbytes
+        return sum(array.nbytes for array in (*self._blocks(), self._positions))
+
+    def _blocks(self) -> tuple[NDArray[np.float32], NDArray[np.int32], NDArray[np.uint8]]:
+        """Return the blocks as kernels take them."""
+        return self._bounds, self._slots, self._exact
 
     @property
     def slots(self) -> NDArray[np.int32]:
@@ -67,8 +72,7 @@ class PackedList:
         n = self._n - len(removed) + len(added)
         self._reserve(max(n, self._n), int(added.max()) + 1 if len(added) else 0)
         self._n = change_list(
-            self._bounds,
-            self._slots,
+            *self._blocks(),
             self._positions,
             self._n,
             removed,
@@ -97,7 +101,9 @@ class PackedList:
         bounds[:kept] = self._bounds[:kept]
         slots = np.full((blocks, LANES), -1, SLOT_DTYPE)
         slots[:kept] = self._slots[:kept]
-        self._bounds, self._slots = bounds, slots
+        exact = np.zeros(blocks, np.uint8)
+        exact[:kept] = self._exact[:kept]
+        self._bounds, self._slots, self._exact = bounds, slots, exact
 
     def pairs(self, rule: int, *, limit: int, workers: int) -> NDArray[np.int32]:
         """Return the pairs among the listed slots, ``(m, 2)``."""
@@ -119,7 +125,7 @@ class PackedList:
         table = self.table
         return int(
             scan_pairs(
-                *(self._bounds, self._slots, self._n, table.cover, table.state, rule),
+                *(*self._blocks(), self._n, table.cover, table.state, rule),
                 *(start, stop, out, limit, axes(table)),
             )
         )
@@ -152,9 +158,7 @@ class PackedList:
     ) -> int:
         dim = axes(self.table)
         return int(
-            scan_regions(
-                self._bounds, self._slots, self._n, ask, start, stop, counts, out, limit, dim
-            )
+            scan_regions(*self._blocks(), self._n, ask, start, stop, counts, out, limit, dim)
         )
 
     def validate(self, slots: NDArray[np.int32]) -> None:
@@ -175,3 +179,6 @@ class PackedList:
         if bad.any():
             slot = self.slots[np.flatnonzero(bad.any(axis=1))[0]]
             raise InvariantError(f"the bounds of slot {slot} do not hold its box")
+        bits = np.unpackbits(self._exact, bitorder="little")[: self._n] == 1
+        if (bits & (bounds != boxes).any(axis=1)).any():
+            raise InvariantError("a lane is marked as exact, its bounds are not the box")

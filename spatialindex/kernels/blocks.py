@@ -1,7 +1,9 @@
 """Blocks of eight boxes: writing lanes, scanning, and turning masks into answers.
 
-``bounds[block, row, lane]`` float32 holds lower x, y[, z], upper x, y[, z] rounded outward and
-``slots[block, lane]`` int32 whose box it is, -1 in an empty lane. Lanes are filled from 0 up.
+``bounds[block, row, lane]`` float32 holds lower x, y[, z], upper x, y[, z] rounded outward,
+``slots[block, lane]`` int32 whose box it is, -1 in an empty lane, and bit `lane` of
+``exact[block]`` uint8 whether nothing had to be rounded: two such lanes need no second look. Lanes
+are filled from 0 up.
 
 A list of `n` boxes in consecutive blocks, the whole of brute force and the wide list of a grid, is
 scanned without a branch a box. Ten boxes take two blocks, the second with six empty lanes::
@@ -35,22 +37,35 @@ __all__ = [
     "hits_of_block",
     "later_lanes",
     "pairs_of_blocks",
+    "repeat_bits",
     "scan_pairs",
     "scan_regions",
+    "spread_bits",
     "write_lane",
 ]
 
+# eight bytes: all 1; bit i of byte i; all 0x7F; all 0x80
+_BYTES = np.uint64(0x0101010101010101)
+_DIAGONAL = np.uint64(0x8040201008040201)
+_SEVENS = np.uint64(0x7F7F7F7F7F7F7F7F)
+_HIGHS = np.uint64(0x8080808080808080)
 _LATER = np.uint64(0x0080C0E0F0F8FCFE)  # of a block with itself: each pair of lanes once
 
 
 @kernel
-def write_lane(bounds, slots, block, lane, slot, boxes, i, dim):
+def write_lane(bounds, slots, exact, block, lane, slot, boxes, i, dim):
     """Put a slot into a lane with the float64 box in row `i`, rounded outward."""
     ndim = len(dim)
+    is_exact = True
     for d in range(ndim):
-        bounds[block, d, lane] = down32(boxes[i, d])
-        bounds[block, ndim + d, lane] = up32(boxes[i, ndim + d])
+        lower = down32(boxes[i, d])
+        upper = up32(boxes[i, ndim + d])
+        bounds[block, d, lane] = lower
+        bounds[block, ndim + d, lane] = upper
+        is_exact &= (np.float64(lower) == boxes[i, d]) & (np.float64(upper) == boxes[i, ndim + d])
     slots[block, lane] = slot
+    bit = np.uint8(1 << lane)
+    exact[block] = (exact[block] | bit) if is_exact else (exact[block] & ~bit)
 
 
 @kernel
@@ -62,8 +77,11 @@ def clear_lane(bounds, slots, block, lane, dim):
 
 
 @kernel
-def copy_lane(bounds, slots, block, lane, from_block, from_lane, dim):
+def copy_lane(bounds, slots, exact, block, lane, from_block, from_lane, dim):
     """Copy one lane over another."""
+    kept = exact[block] & ~np.uint8(1 << lane)
+    bit = (exact[from_block] >> np.uint8(from_lane)) & np.uint8(1)
+    exact[block] = kept | np.uint8(bit << np.uint8(lane))
     for d in range(2 * len(dim)):
         bounds[block, d, lane] = bounds[from_block, d, from_lane]
     slots[block, lane] = slots[from_block, from_lane]
@@ -71,26 +89,35 @@ def copy_lane(bounds, slots, block, lane, from_block, from_lane, dim):
 
 @kernel
 def aim_at_region(q, q_in, cull, row, dim):
-    """Set the float32 query `q` to a region's box rounded outward, and `q_in` well inside it."""
+    """Set the float32 query `q` to a region's box rounded outward, and `q_in` well inside it.
+
+    Returns a mask of all lanes when nothing had to be rounded, else 0.
+    """
     ndim = len(dim)
+    is_exact = True
     for d in range(ndim):
         q[d] = down32(cull[row, d])
         q[ndim + d] = up32(cull[row, ndim + d])
         q_in[d] = grown32(up32(cull[row, d]))
         q_in[ndim + d] = shrunk32(down32(cull[row, ndim + d]))
+        is_exact &= np.float64(q[d]) == cull[row, d]
+        is_exact &= np.float64(q[ndim + d]) == cull[row, ndim + d]
+    return np.uint64(255) if is_exact else np.uint64(0)
 
 
 @kernel
-def hits_of_block(mask, bounds, slots, block, q_in, ask, row, dim, out, k):
+def hits_of_block(mask, bounds, slots, sure, block, q_in, ask, row, dim, out, k):
     """Decide the lanes in `mask` for a region's row; writes answers from `k` on.
 
-    An answer is (row, slot), or (asker, slot) where there are askers.
+    Lanes in `sure` meet the region's box as certainly as they are in `mask`. An answer is
+    (row, slot), or (asker, slot) where there are askers.
 
     Returns the count of answers so far, which goes on beyond the end of `out`.
     """
-    sure = np.uint64(0)
-    if ask.kind == INTERSECTS:
-        sure = inside8(bounds, block, q_in, dim)
+    if ask.kind != INTERSECTS:
+        sure = np.uint64(0)
+    elif mask & ~sure:
+        sure |= inside8(bounds, block, q_in, dim)
     asker = ask.askers[row] if ask.askers.shape[0] else -1
     while mask != 0:
         lane = lowest_bit(mask)
@@ -110,12 +137,26 @@ def hits_of_block(mask, bounds, slots, block, q_in, ask, row, dim, out, k):
 
 
 @kernel
-def pairs_of_blocks(word, bounds, slots, block, other, cover, state, rule, dim, out, k):
+def repeat_bits(mask):
+    """Repeat a byte in all eight bytes of a word."""
+    return mask * _BYTES
+
+
+@kernel
+def spread_bits(mask):
+    """Spread each bit `i` of a byte over the eight bits of byte `i` of a word."""
+    high = ((repeat_bits(mask) & _DIAGONAL) + _SEVENS) & _HIGHS
+    return (high >> np.uint64(7)) * np.uint64(255)
+
+
+@kernel
+def pairs_of_blocks(word, bounds, slots, exact, block, other, cover, state, rule, dim, out, k):
     """Decide the pairs of lanes of two blocks in `word`; writes them from `k` on.
 
     Bit ``8 * i + j`` stands for lane `i` of `block` and lane `j` of `other`. Returns the count so
     far, which goes on beyond the end of `out`.
     """
+    sure = spread_bits(np.uint64(exact[block])) & repeat_bits(np.uint64(exact[other]))
     while word != 0:
         bit = lowest_bit(word)
         word &= word - np.uint64(1)
@@ -123,9 +164,10 @@ def pairs_of_blocks(word, bounds, slots, block, other, cover, state, rule, dim, 
         j = bit & 7
         a = slots[block, i]
         b = slots[other, j]
-        if not surely_meet(bounds, block, i, other, j, dim):
-            if not meet(cover, a, cover, b, dim):
-                continue
+        if not (sure >> np.uint64(bit)) & np.uint64(1):
+            if not surely_meet(bounds, block, i, other, j, dim):
+                if not meet(cover, a, cover, b, dim):
+                    continue
         if passes(state, a, b, rule, np.uint64(0)):
             if k < out.shape[0]:
                 out[k, 0] = a
@@ -141,7 +183,7 @@ def later_lanes(word, block, other):
 
 
 @kernel
-def scan_regions(bounds, slots, n, ask, start, stop, counts, out, limit, dim):
+def scan_regions(bounds, slots, exact, n, ask, start, stop, counts, out, limit, dim):
     """Answer rows `start` to `stop` of a batch of regions by scanning a list of `n` boxes.
 
     Adds the answers of each row to ``counts[row]``. Returns the whole count, or any number beyond
@@ -153,11 +195,12 @@ def scan_regions(bounds, slots, n, ask, start, stop, counts, out, limit, dim):
     k = 0
     for row in range(start, stop):
         before = k
-        aim_at_region(q, q_in, ask.cull, row, dim)
+        is_exact = aim_at_region(q, q_in, ask.cull, row, dim)
         for block in range(blocks):
             mask = overlap8(bounds, block, q, dim)
             if mask != 0:
-                k = hits_of_block(mask, bounds, slots, block, q_in, ask, row, dim, out, k)
+                sure = is_exact & np.uint64(exact[block])
+                k = hits_of_block(mask, bounds, slots, sure, block, q_in, ask, row, dim, out, k)
         counts[row] += k - before
         if k > limit:
             return k
@@ -165,7 +208,7 @@ def scan_regions(bounds, slots, n, ask, start, stop, counts, out, limit, dim):
 
 
 @kernel
-def scan_pairs(bounds, slots, n, cover, state, rule, start, stop, out, limit, dim):
+def scan_pairs(bounds, slots, exact, n, cover, state, rule, start, stop, out, limit, dim):
     """Find the pairs of a list of `n` boxes whose first member is in blocks `start` to `stop`.
 
     Returns the count, or any number beyond `limit` as soon as there are more.
@@ -177,7 +220,7 @@ def scan_pairs(bounds, slots, n, cover, state, rule, start, stop, out, limit, di
             word = later_lanes(overlap8x8(bounds, block, other, dim), block, other)
             if word != 0:
                 k = pairs_of_blocks(
-                    word, bounds, slots, block, other, cover, state, rule, dim, out, k
+                    word, bounds, slots, exact, block, other, cover, state, rule, dim, out, k
                 )
         if k > limit:
             return k
@@ -185,7 +228,7 @@ def scan_pairs(bounds, slots, n, cover, state, rule, start, stop, out, limit, di
 
 
 @kernel
-def change_list(bounds, slots, positions, n, removed, moved, added, boxes, dim):
+def change_list(bounds, slots, exact, positions, n, removed, moved, added, boxes, dim):
     """Bring a list of `n` boxes up to date and return its new length.
 
     ``positions[slot]`` is where a slot is: lane + 8 * block. The last box fills the gap that a
@@ -195,14 +238,14 @@ def change_list(bounds, slots, positions, n, removed, moved, added, boxes, dim):
         at = positions[removed[i]]
         n -= 1
         if at != n:
-            copy_lane(bounds, slots, at // LANES, at % LANES, n // LANES, n % LANES, dim)
+            copy_lane(bounds, slots, exact, at // LANES, at % LANES, n // LANES, n % LANES, dim)
             positions[slots[n // LANES, n % LANES]] = at
         clear_lane(bounds, slots, n // LANES, n % LANES, dim)
     for i in range(moved.shape[0]):
         at = positions[moved[i]]
-        write_lane(bounds, slots, at // LANES, at % LANES, moved[i], boxes, moved[i], dim)
+        write_lane(bounds, slots, exact, at // LANES, at % LANES, moved[i], boxes, moved[i], dim)
     for i in range(added.shape[0]):
-        write_lane(bounds, slots, n // LANES, n % LANES, added[i], boxes, added[i], dim)
+        write_lane(bounds, slots, exact, n // LANES, n % LANES, added[i], boxes, added[i], dim)
         positions[added[i]] = n
         n += 1
     return n

@@ -25,6 +25,7 @@ class _Members(NamedTuple):
     cells: NDArray[np.int32]
     blocks: NDArray[np.int32]
     bounds: NDArray[np.float32]
+    is_exact: NDArray[np.bool_]
     is_first: NDArray[np.bool_]
 
 
@@ -64,6 +65,8 @@ def _check_lanes(arrays: GridArrays, cover: NDArray[np.float64], found: _Members
     boxes, bounds = cover[found.slots], found.bounds.astype(np.float64)
     if (bounds[:, :ndim] > boxes[:, :ndim]).any() or (bounds[:, ndim:] < boxes[:, ndim:]).any():
         raise InvariantError("grid: the bounds of a member do not hold its box")
+    if (bounds[found.is_exact] != boxes[found.is_exact]).any():
+        raise InvariantError("grid: a member is marked as exact, its bounds are not its box")
 
 
 def _check_counters(arrays: GridArrays, found: _Members) -> None:
@@ -128,5 +131,6 @@ def _lanes(
     lanes = np.arange(len(rows)) - np.repeat(np.cumsum(in_block) - in_block, in_block)
     at = blocks[rows]
     is_first = ((arrays.first[at] >> lanes[:, None].astype(np.uint8)) & 1) == 1
+    is_exact = ((arrays.exact[at] >> lanes.astype(np.uint8)) & 1) == 1
     bounds = arrays.bounds[at, :, lanes]
-    return _Members(arrays.slots[at, lanes], places[rows], at, bounds, is_first)
+    return _Members(arrays.slots[at, lanes], places[rows], at, bounds, is_exact, is_first)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,8 +28,7 @@ def choose_edge(boxes: NDArray[np.float64], max_cells: int) -> float:
     n, ndim = len(boxes), boxes.shape[1] // 2
     if n == 0:
         return 1.0
-    step = max(1, n // (_SAMPLE + n // 64))
-    sample = np.ascontiguousarray(boxes[::step])
+    sample = np.ascontiguousarray(boxes[:: max(1, n // (_SAMPLE + n // 64))])
     measures = np.empty(3)
     with np.errstate(over="ignore"):
         measure_sample(sample, (0,) * ndim, measures)
@@ -40,19 +40,20 @@ def choose_edge(boxes: NDArray[np.float64], max_cells: int) -> float:
         low, high = spacing / 4, spacing * 8
     else:
         return 1.0
-    low, high = np.clip(low, 1e-290, 1e289), np.clip(high, 1e-289, 1e290)
+    low, high = min(max(low, 1e-290), 1e289), min(max(high, 1e-289), 1e290)
     costs = np.empty(_MOST_EDGES)
 
-    def cheapest(edges: NDArray[np.float64]) -> float:
+    def cheapest(exponents: list[float]) -> float:
+        edges = np.array([2.0**exponent for exponent in exponents])
         edge_costs(sample, n, edges, max_cells, (0,) * ndim, costs)
-        return float(edges[np.argmin(costs[: len(edges)])])
+        return exponents[int(costs[: len(edges)].argmin())]
 
     # powers of two first, or larger steps for sizes of many magnitudes; then between two steps
-    exponents = np.log2(low), np.log2(high)  # the quotient of the edges could overflow
-    count = int(np.clip(np.ceil(exponents[1] - exponents[0]) + 1, 3, _MOST_EDGES))
-    steps, width = np.linspace(*exponents, count, retstep=True)
-    best = np.log2(cheapest(np.exp2(steps)))
-    return cheapest(np.exp2(best + width * np.array([-0.5, -0.25, 0.0, 0.25, 0.5])))
+    first, last = math.log2(low), math.log2(high)  # the quotient of the edges could overflow
+    count = min(max(math.ceil(last - first) + 1, 3), _MOST_EDGES)
+    step = (last - first) / (count - 1)
+    best = cheapest([first + i * step for i in range(count)])
+    return float(2.0 ** cheapest([best + i * step / 4 for i in range(-2, 3)]))
 
 
 MOST_PLACES = 2**26

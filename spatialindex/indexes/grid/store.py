@@ -67,6 +67,7 @@ class CellStore:
             # kernels empty a block when they take it into use
             bounds=np.empty((n_blocks, 2 * ndim, LANES), np.float32),
             slots=np.empty((n_blocks, LANES), SLOT_DTYPE),
+            exact=np.zeros(n_blocks, np.uint8),
             first=np.empty((n_blocks, ndim), np.uint8),
             link=np.empty(n_blocks, np.int32),
             ranges=np.full((len(self.table.slot_ids), 2 * ndim), cells.ABSENT, np.int32),
@@ -160,7 +161,7 @@ class CellStore:
         blocks, used = len(arrays.slots), int(arrays.meta[cells.USED_BLOCKS])
         if blocks - used + int(arrays.meta[cells.FREE_BLOCKS]) < covered:
             larger = max(blocks * 3 // 2, blocks + covered, 32)
-            for name in ("bounds", "slots", "first", "link"):
+            for name in ("bounds", "slots", "exact", "first", "link"):
                 old = getattr(arrays, name)
                 new = np.empty((larger, *old.shape[1:]), old.dtype)
                 new[:used] = old[:used]

@@ -7,18 +7,14 @@ from spatialindex.kernels.blocks import (
     hits_of_block,
     later_lanes,
     pairs_of_blocks,
+    repeat_bits,
+    spread_bits,
 )
 from spatialindex.kernels.grid.cells import LOWEST, USED_BLOCKS, find_cell
 from spatialindex.kernels.jit import kernel
 from spatialindex.kernels.simd import LANES, local_floats, local_ints, overlap8, overlap8x8
 
 __all__ = ["count_meetings", "find_pairs", "query_regions"]
-
-# eight bytes: all 1; bit i of byte i; all 0x7F; all 0x80
-_BYTES = np.uint64(0x0101010101010101)
-_DIAGONAL = np.uint64(0x8040201008040201)
-_SEVENS = np.uint64(0x7F7F7F7F7F7F7F7F)
-_HIGHS = np.uint64(0x8080808080808080)
 
 
 @kernel
@@ -44,7 +40,7 @@ def _region_cells(cull, row, edge, meta, dim, span):
 
 
 @kernel
-def _hits_of_chain(grid, block, is_chain, x, y, z, span, q, q_in, ask, row, dim, out, k):
+def _hits_of_chain(grid, block, is_chain, x, y, z, span, q, q_in, is_exact, ask, row, dim, out, k):
     """Answer a region from the members of one cell, or from one block of whatever cell.
 
     A member counts in the cell that is the maximum of both first cells, so on an axis where the
@@ -61,7 +57,10 @@ def _hits_of_chain(grid, block, is_chain, x, y, z, span, q, q_in, ask, row, dim,
             if ndim == 3 and (not is_chain or z != span[2]):
                 mask &= np.uint64(grid.first[block, ndim - 1])
             if mask != 0:
-                k = hits_of_block(mask, grid.bounds, grid.slots, block, q_in, ask, row, dim, out, k)
+                sure = is_exact & np.uint64(grid.exact[block])
+                k = hits_of_block(
+                    *(mask, grid.bounds, grid.slots, sure, block, q_in, ask, row, dim, out, k)
+                )
         if not is_chain:
             break
         block = np.int64(grid.link[block])
@@ -83,7 +82,7 @@ def query_regions(grid, ask, edge, start, stop, counts, out, limit, dim):
     for row in range(start, stop):
         before = k
         n_cells = _region_cells(ask.cull, row, edge, grid.meta, dim, span)
-        aim_at_region(q, q_in, ask.cull, row, dim)
+        is_exact = aim_at_region(q, q_in, ask.cull, row, dim)
         is_scan = n_cells > grid.meta[USED_BLOCKS]
         if is_scan:
             n_cells = np.float64(grid.meta[USED_BLOCKS])
@@ -91,12 +90,16 @@ def query_regions(grid, ask, edge, start, stop, counts, out, limit, dim):
         for step in range(np.int64(n_cells)):
             if is_scan:
                 # an object is taken in its first cell, whichever that is
-                k = _hits_of_chain(grid, step, False, 0, 0, 0, span, q, q_in, ask, row, dim, out, k)
+                k = _hits_of_chain(
+                    grid, step, False, 0, 0, 0, span, q, q_in, is_exact, ask, row, dim, out, k
+                )
                 continue
             at = find_cell(grid.cells, grid.meta, x, y, z, dim)
             if at >= 0:
                 head = np.int64(grid.cells[at, len(dim)])
-                k = _hits_of_chain(grid, head, True, x, y, z, span, q, q_in, ask, row, dim, out, k)
+                k = _hits_of_chain(
+                    grid, head, True, x, y, z, span, q, q_in, is_exact, ask, row, dim, out, k
+                )
             z += 1
             if z > span[5]:
                 z = span[2]
@@ -111,13 +114,6 @@ def query_regions(grid, ask, edge, start, stop, counts, out, limit, dim):
 
 
 @kernel
-def _spread(mask):
-    """Spread each bit `i` of a byte over the eight bits of byte `i`."""
-    high = (((mask * _BYTES) & _DIAGONAL) + _SEVENS) & _HIGHS
-    return (high >> np.uint64(7)) * np.uint64(255)
-
-
-@kernel
 def _of_this_cell(grid, block, other, dim):
     """Pairs of lanes of two blocks of a cell that count in it and in no other.
 
@@ -126,8 +122,8 @@ def _of_this_cell(grid, block, other, dim):
     """
     word = np.uint64(0xFFFFFFFFFFFFFFFF)
     for d in range(len(dim)):
-        word &= _spread(np.uint64(grid.first[block, d])) | (
-            np.uint64(grid.first[other, d]) * _BYTES
+        word &= spread_bits(np.uint64(grid.first[block, d])) | repeat_bits(
+            np.uint64(grid.first[other, d])
         )
     return word
 
@@ -138,7 +134,7 @@ def find_pairs(grid, cover, state, rule, start, stop, out, limit, dim):
 
     Returns the count, or any number beyond `limit` as soon as there are more.
     """
-    bounds, slots = grid.bounds, grid.slots
+    bounds, slots, exact = grid.bounds, grid.slots, grid.exact
     k = 0
     for block in range(start, stop):
         if slots[block, 0] < 0:
@@ -149,7 +145,7 @@ def find_pairs(grid, cover, state, rule, start, stop, out, limit, dim):
             if word != 0:
                 word &= _of_this_cell(grid, block, other, dim)
                 k = pairs_of_blocks(
-                    word, bounds, slots, block, other, cover, state, rule, dim, out, k
+                    word, bounds, slots, exact, block, other, cover, state, rule, dim, out, k
                 )
             other = np.int64(grid.link[other])
         if k > limit:
@@ -188,7 +184,7 @@ def count_meetings(grid, dim):
             continue
         other = np.int64(block)
         while other >= 0:
-            word = _spread(here) & (_members(grid.slots, other) * _BYTES)
+            word = spread_bits(here) & repeat_bits(_members(grid.slots, other))
             word = later_lanes(word, block, other)
             visits += _count_bits(word)
             candidates += _count_bits(word & _of_this_cell(grid, block, other, dim))

@@ -106,7 +106,9 @@ def fill_cells(grid, slots, boxes, keys, layout, dim):
             prefetch(boxes, np.int64(ahead & np.uint64(0x1FFFFFFF)))
             entry = np.int64(keys[k] & np.uint64(0xFFFFFFFF))
             row = entry & 0x1FFFFFFF
-            write_lane(grid.bounds, grid.slots, block, lane, slots[row], boxes, row, dim)
+            write_lane(
+                *(grid.bounds, grid.slots, grid.exact, block, lane, slots[row], boxes, row, dim)
+            )
             for d in range(ndim):
                 grid.first[block, d] |= np.uint8(((entry >> (29 + d)) & 1) << lane)
             size += 1

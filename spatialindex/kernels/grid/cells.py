@@ -42,6 +42,8 @@ class GridArrays(NamedTuple):
     """``(blocks, 2*ndim, 8)`` float32."""
     slots: np.ndarray
     """``(blocks, 8)`` int32."""
+    exact: np.ndarray
+    """``(blocks,)`` uint8: a bit a lane, set where no bound had to be rounded."""
     first: np.ndarray
     """``(blocks, ndim)`` uint8: a bit a lane, set in the object's first cell along the axis."""
     link: np.ndarray

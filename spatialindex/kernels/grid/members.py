@@ -58,7 +58,7 @@ def _enter(grid, slot, boxes, i, x, y, z, dim):
         grid.link[block] = before
         cells[at, ndim] = block
         clear_block(grid, block, dim)
-    write_lane(grid.bounds, grid.slots, block, lane, slot, boxes, i, dim)
+    write_lane(grid.bounds, grid.slots, grid.exact, block, lane, slot, boxes, i, dim)
     _first_bits(grid, block, lane, slot, x, y, z, dim)
     cells[at, ndim + 1] = size + 1
     meta[ENTRIES] += 1
@@ -87,7 +87,7 @@ def _leave(grid, slot, x, y, z, dim):
     size = cells[at, ndim + 1] - 1
     last = size % LANES
     if block != head or lane != last:
-        copy_lane(grid.bounds, grid.slots, block, lane, head, last, dim)
+        copy_lane(grid.bounds, grid.slots, grid.exact, block, lane, head, last, dim)
         for d in range(ndim):
             bit = (grid.first[head, d] >> np.uint8(last)) & np.uint8(1)
             kept = grid.first[block, d] & ~np.uint8(1 << lane)
@@ -195,7 +195,9 @@ def move_slots(grid, slots, boxes, ranges, start, dim):
                         at = find_cell(grid.cells, grid.meta, x, y, z, dim)
                         found = _find_member(grid, at, slot, dim)
                         block, lane = found // LANES, found % LANES
-                        write_lane(grid.bounds, grid.slots, block, lane, slot, boxes, i, dim)
+                        write_lane(
+                            grid.bounds, grid.slots, grid.exact, block, lane, slot, boxes, i, dim
+                        )
                         _first_bits(grid, block, lane, slot, x, y, z, dim)
                     else:
                         _leave(grid, slot, x, y, z, dim)
