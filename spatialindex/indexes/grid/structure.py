@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
 __all__ = ["GridStructure"]
 
-_BULK_SHARE = 0.4  # of the objects changed: beyond, building anew is cheaper than changing
 _MOST_ENTRIES = 64  # memberships an object: beyond, a bulk build would need too much scratch
 _MOST_WIDE = 1 / 16  # of the objects wide in a dense grid of its own bounds: time for new bounds
 
@@ -68,6 +67,8 @@ class GridStructure:
 
     # 10,000 boxes: 0.38 ms kept and 0.48 anew with 5 % changed, 0.59 and 0.55 with 10 %
     kept_share = 0.06
+    # of the objects changed: beyond, building anew is cheaper than changing memberships
+    bulk_share = 0.4
 
     def __init__(
         self,
@@ -129,7 +130,7 @@ class GridStructure:
         n_changed = len(changes.added) + len(changes.removed) + len(changes.moved)
         if not n_changed:
             return
-        if n_changed > _BULK_SHARE * n or n > 2 * self._n_chosen + 64:
+        if n_changed > self.bulk_share * n or n > 2 * self._n_chosen + 64:
             self._build()
             return
         if len(changes.removed):
