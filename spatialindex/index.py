@@ -21,6 +21,7 @@ from spatialindex.checks import as_boxes, as_points, as_radii
 from spatialindex.constants import (
     ALL,
     AMONG,
+    BOX_DTYPE,
     DEFAULT_LAYER,
     ID_DTYPE,
     MAX_ROWS,
@@ -41,7 +42,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from spatialindex.protocol import Among, Index, Parameter, Predicate, Sensors, Structure
+    from spatialindex.protocol import (
+        Among,
+        Index,
+        Parameter,
+        Predicate,
+        Sensors,
+        Single,
+        Structure,
+    )
 
 __all__ = ["BoxIndex"]
 
@@ -83,6 +92,8 @@ class BoxIndex:
         self._is_synced = True
         self._is_fresh = True
         self._kept = KeptPairs()
+        self._single: Single | None = None
+        self._most_answers = 0
         self._lock = threading.RLock()
 
     # -- what is in it ------------------------------------------------------------------------
@@ -338,6 +349,7 @@ class BoxIndex:
     def _has_changed(self) -> None:
         """Note that the structure and the kept pairs may be behind the table."""
         self._is_synced = False
+        self._single = None  # it holds addresses of arrays that may be replaced
         self._version += 1
 
     def _sync(self) -> None:
@@ -403,6 +415,10 @@ class BoxIndex:
         >>> index.query([0, 0, 1, 1], predicate="inside")
         array([0])
         """
+        if predicate == "intersects" and layers is ALL and workers == 1:
+            ids = self._ask_one(boxes)
+            if ids is not None:
+                return ids
         checked = as_boxes(boxes, self.ndim, infinite=True)
         many = checked.reshape(-1, 2 * self.ndim)
         region = Region(_code("predicate", predicate, PREDICATES), many, many, _layers(layers))
@@ -720,6 +736,37 @@ class BoxIndex:
         )
         return _named(rows, 1, self._table.labels(), _row_labels(names, boxes), sort=sort)
 
+    def _ask_one(self, box: ArrayLike) -> NDArray[np.int64] | None:
+        """Answer one plain box with few arguments; None when it has to go the way of batches."""
+        checked = np.asarray(box)
+        if checked.shape != (2 * self._table.ndim,) or checked.dtype != BOX_DTYPE:
+            return None
+        if not self._is_synced:
+            self._sync()
+        single = self._single
+        if single is None:
+            single = self._make_single()
+            if single is None:
+                return None
+        out = np.empty(self._most_answers, ID_DTYPE)
+        n = single.kernel(*single.state, _plain(checked), out, single.dim)
+        # bad boxes, which is what -1 tells, are refused with words by the way of batches
+        return out[:n] if 0 <= n <= min(len(out), self.max_rows) else None
+
+    def _make_single(self) -> Single | None:
+        """Ask the structure how it answers one box; kept until something changes."""
+        from spatialindex.kernels.thin import HAS_HANDLES, MOST_ANSWERS
+
+        if not HAS_HANDLES or not hasattr(self._structure, "single"):
+            return None
+        if not self._table.sees_all(ALL):
+            return None
+        self._most_answers = MOST_ANSWERS
+        with self._lock:
+            single: Single | None = self._structure.single()
+            self._single = single
+        return single
+
     def _relation(
         self, region: Region, *, is_one: bool, sort: bool, workers: int
     ) -> NDArray[np.int64]:
@@ -793,6 +840,7 @@ class BoxIndex:
             self._sync()
             if not self._is_fresh:
                 self._structure.rebuild()
+                self._single = None
                 self._is_fresh = True
 
     def copy(self) -> Self:
@@ -803,11 +851,18 @@ class BoxIndex:
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
-            return {key: value for key, value in self.__dict__.items() if key != "_lock"}
+            state = {key: value for key, value in self.__dict__.items() if key != "_lock"}
+            return state | {"_single": None}  # addresses are of this process and these arrays
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._lock = threading.RLock()
+
+
+def _plain(box: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a box as kernels take it: contiguous, and not marked read-only."""
+    flags = box.flags
+    return box if flags.c_contiguous and flags.writeable else box.copy()
 
 
 def _code(name: str, value: str, words: tuple[str, ...]) -> int:

@@ -21,7 +21,7 @@ from spatialindex.constants import ALL, MAX_ROWS
 from spatialindex.objects import Changes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
@@ -29,7 +29,17 @@ if TYPE_CHECKING:
     from spatialindex.objects import ObjectTable
     from spatialindex.results import IndexStats, PairCounts, StructureStats
 
-__all__ = ["Among", "Changes", "Index", "Parameter", "Predicate", "Region", "Sensors", "Structure"]
+__all__ = [
+    "Among",
+    "Changes",
+    "Index",
+    "Parameter",
+    "Predicate",
+    "Region",
+    "Sensors",
+    "Single",
+    "Structure",
+]
 
 Among = Literal["active", "dynamic", "all"]
 Sensors = Literal["include", "exclude", "only"]
@@ -68,6 +78,20 @@ class Region(NamedTuple):
     """``(q, k)``: what decides; the box itself, or center and radius."""
     layers: int
     """Objects with ``layer & layers == 0`` are not seen."""
+
+
+class Single(NamedTuple):
+    """How a structure answers one box with a kernel of few arguments.
+
+    A structure may have a method ``single() -> Single | None``; without it one box is asked as a
+    batch of one. ``kernel(*state, box, out, dim)`` writes ascending ids to `out`, int64
+    ``(kernels.thin.MOST_ANSWERS,)``, and returns how many there are, -1 for a box that is none; the
+    answer counts when `out` holds it.
+    """
+
+    kernel: Callable[..., int]
+    state: tuple[Any, ...]
+    dim: tuple[int, ...]
 
 
 @runtime_checkable

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from spatialindex.index import BoxIndex
-from spatialindex.indexes.asking import ask_neighbours, ask_region, count_verdicts
+from spatialindex.indexes.asking import ask_neighbours, ask_region, axes, count_verdicts
 from spatialindex.indexes.packed import PackedList
+from spatialindex.kernels.thin import ask_list, make_handle
+from spatialindex.protocol import Single
 from spatialindex.results import StructureStats
 
 if TYPE_CHECKING:
@@ -66,6 +68,12 @@ class BruteForceStructure:
         counts = np.zeros(len(region.cull), np.int64)
         self._list.count(ask_region(self.table, region), counts, workers=workers)
         return counts
+
+    def single(self) -> Single:
+        """Return how one box is asked, with few arguments; good until the next change."""
+        table = self.table
+        handle = make_handle(*self._list.blocks(), table.boxes, table.state, table.slot_ids)
+        return Single(ask_list, (handle, len(self._list)), axes(table))
 
     def rebuild(self) -> None:
         """List the slots afresh, in ascending order."""

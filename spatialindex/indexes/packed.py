@@ -51,9 +51,9 @@ class PackedList:
     @property
     def nbytes(self) -> int:
         """Memory in bytes."""
-        return sum(array.nbytes for array in (*self._blocks(), self._positions))
+        return sum(array.nbytes for array in (*self.blocks(), self._positions))
 
-    def _blocks(self) -> tuple[NDArray[np.float32], NDArray[np.int32], NDArray[np.uint8]]:
+    def blocks(self) -> tuple[NDArray[np.float32], NDArray[np.int32], NDArray[np.uint8]]:
         """Return the blocks as kernels take them."""
         return self._bounds, self._slots, self._exact
 
@@ -72,7 +72,7 @@ class PackedList:
         n = self._n - len(removed) + len(added)
         self._reserve(max(n, self._n), int(added.max()) + 1 if len(added) else 0)
         self._n = change_list(
-            *self._blocks(),
+            *self.blocks(),
             self._positions,
             self._n,
             removed,
@@ -125,7 +125,7 @@ class PackedList:
         table = self.table
         return int(
             scan_pairs(
-                *(*self._blocks(), self._n, table.cover, table.state, rule),
+                *(*self.blocks(), self._n, table.cover, table.state, rule),
                 *(start, stop, out, limit, axes(table)),
             )
         )
@@ -157,9 +157,7 @@ class PackedList:
         limit: int,
     ) -> int:
         dim = axes(self.table)
-        return int(
-            scan_regions(*self._blocks(), self._n, ask, start, stop, counts, out, limit, dim)
-        )
+        return int(scan_regions(*self.blocks(), self._n, ask, start, stop, counts, out, limit, dim))
 
     def validate(self, slots: NDArray[np.int32]) -> None:
         """Check that exactly these slots are listed, each once, under bounds that hold its box."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from spatialindex.kernels.jit import allocating_kernel, kernel
 
-__all__ = ["pack_rows", "sort_keys", "unpack_rows"]
+__all__ = ["pack_rows", "sort_keys", "sort_short", "unpack_rows"]
 
 _DIGIT = 12  # bits: 4096 counters stay in the nearest cache
 _SHORT = 48  # keys below which insertion beats counting
@@ -57,7 +57,7 @@ def unpack_rows(keys, bits, first, second, out):
 
 
 @kernel
-def _sort_short(keys):
+def sort_short(keys):
     """Sort a handful of keys in place by insertion."""
     for i in range(1, keys.shape[0]):
         key = keys[i]
@@ -77,7 +77,7 @@ def sort_keys(keys, other, low, bits):
     """
     n = keys.shape[0]
     if n <= _SHORT:
-        _sort_short(keys)
+        sort_short(keys)
         return keys
     passes = (bits + _DIGIT - 1) // _DIGIT
     if passes == 0:

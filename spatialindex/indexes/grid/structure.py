@@ -28,6 +28,8 @@ from spatialindex.indexes.grid.store import CellStore
 from spatialindex.indexes.packed import PackedList
 from spatialindex.kernels.grid import ask as kernels
 from spatialindex.kernels.grid import cells
+from spatialindex.kernels.thin import ask_grid, make_handle
+from spatialindex.protocol import Single
 from spatialindex.results import StructureStats
 
 if TYPE_CHECKING:
@@ -249,6 +251,16 @@ class GridStructure:
     def query(self, region: Region, *, limit: int, workers: int = 1) -> NDArray[np.int32]:
         """Ask the cells of each region, and the wide list."""
         return self._everywhere(ask_region(self.table, region), limit, workers)
+
+    def single(self) -> Single | None:
+        """Return how one box is asked, with few arguments; good until the next change."""
+        if self.edge is None:
+            return None
+        table, wide = self.table, self._wide
+        handle = make_handle(
+            *self._store.arrays, *wide.blocks(), table.boxes, table.state, table.slot_ids
+        )
+        return Single(ask_grid, (handle, self.edge, len(wide)), axes(table))
 
     def _everywhere(self, ask: Ask, limit: int, workers: int) -> NDArray[np.int32]:
         rows = self._from_cells(ask, limit=limit, workers=workers)
