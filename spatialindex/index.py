@@ -13,6 +13,7 @@ from __future__ import annotations
 import copy
 import threading
 from difflib import get_close_matches
+from operator import is_
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BoxIndex"]
 
+_PLAIN_OPTIONS = (DEFAULT_LAYER, ALL, False, False, False)  # of insert
 _UNLABELLED = np.empty(0, ID_DTYPE)
 _RADIUS_KIND = len(PREDICATES)  # kernels.decide.RADIUS: importing it would import the compiler
 _KEPT_SHARE = 0.05  # of the objects changed: beyond, pairs from scratch; structures know better
@@ -237,6 +239,13 @@ class BoxIndex:
         """
         checked = as_boxes(boxes, self.ndim)
         many = checked.reshape(-1, 2 * self.ndim)
+        options = (layer, mask, static, asleep, sensor)
+        if checked.ndim == 1 and ids is None and all(map(is_, options, _PLAIN_OPTIONS)):
+            self._admit(many)
+            id_ = self._table.insert_one(checked)
+            if id_ >= 0:
+                self._has_changed()
+                return id_
         keys = None if ids is None else as_ids(ids).reshape(-1)
         self._admit(many)
         state = {
@@ -270,6 +279,14 @@ class BoxIndex:
         Cost: O(1) a box; the structure takes it in at the next question.
         """
         many = as_boxes(boxes, self.ndim).reshape(-1, 2 * self.ndim)
+        one: Any = ids
+        if type(one) is int and len(many) == 1:
+            slot = self._table.slot_of(one)
+            if slot >= 0:
+                self._admit(many)
+                self._table.update_one(slot, many[0])
+                self._has_changed()
+                return
         slots = np.atleast_1d(self._slots(ids, once=True))
         if len(many) != len(slots):
             raise InvalidArgumentError(

@@ -163,6 +163,8 @@ _DEFAULTS = {
 }
 """What `insert` means when nothing is said: recognised by identity, and not checked again."""
 
+_PLAIN = np.array(tuple(_DEFAULTS.values()), STATE_DTYPE)
+
 
 class ObjectTable:
     """Ids, exact boxes and states of the objects of one index.
@@ -419,6 +421,43 @@ class ObjectTable:
         self._note_state(values)
         if values:
             self._mark(slots, rows, _RESTATED)
+
+    # -- one object: the same without arrays, for calls that cost more than their work ------------
+
+    def slot_of(self, id_: int) -> int:
+        """Return the slot of one id; -1 when that takes more than a look."""
+        if self._is_mapped or not 0 <= id_ < self.high or self.slot_ids[id_] < 0:
+            return -1
+        return id_
+
+    def insert_one(self, box: NDArray[np.float64]) -> int:
+        """Add one object with a checked box and no options; -1 when that takes more than a look."""
+        id_ = self.next_id
+        if self._is_mapped or id_ >= 2 * (self._count + 1) + _SPARE_SLOTS:
+            return -1
+        self._reserve(id_ + 1)
+        self.boxes[id_] = box
+        self.slot_ids[id_] = id_
+        self.state[id_] = _PLAIN
+        self._count += 1
+        self.next_id = self.high = id_ + 1
+        self._order = self._labels = None
+        self._mark_one(id_, _ADDED)
+        return id_
+
+    def update_one(self, slot: int, box: NDArray[np.float64]) -> None:
+        """Give one slot a new checked box."""
+        self.boxes[slot] = box
+        self._mark_one(slot, _MOVED)
+
+    def _mark_one(self, slot: int, bit: int) -> None:
+        """Note a change of one slot; a slot that is new stays just new."""
+        before = int(self._pending[slot])
+        if not before:
+            self._touched.append(np.array([slot], SLOT_DTYPE))
+        if bit == _ADDED or not before & _ADDED:
+            before |= bit
+        self._pending[slot] = before | _TOUCHED
 
     def take_changes(self) -> Changes | None:
         """Hand out the changes since the last call, None when there are none."""
