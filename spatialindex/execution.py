@@ -11,6 +11,7 @@ nothing of that size is ever allocated.
 
 from __future__ import annotations
 
+import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -51,6 +52,17 @@ _WORTH_A_SAMPLE = 256  # items of a piece whose answer is estimated before it is
 
 _pools: dict[int, ThreadPoolExecutor] = {}
 _pools_lock = threading.Lock()
+
+
+def _forget_pools() -> None:
+    """Start anew in a forked process, which has the pools but none of their threads."""
+    global _pools_lock
+    _pools.clear()
+    _pools_lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_pools)
 
 
 def check_workers(workers: int) -> int:
@@ -117,17 +129,32 @@ def collect_rows(
     ResultTooLargeError
         When there are more than `limit` rows.
     """
-    parts = run_chunks(lambda a, b: _collect_piece(fill, a, b, limit, guess, n), n, workers)
-    if sum(len(part) for part in parts) > limit:
-        raise too_large(limit)
+    budget = _Budget(limit)
+    parts = run_chunks(lambda a, b: _collect_piece(fill, a, b, budget, guess, n), n, workers)
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+class _Budget:
+    """The rows that an answer may still have, shared by the pieces that make it."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._left = limit
+        self._lock = threading.Lock()
+
+    def claim(self, rows: int) -> None:
+        """Take rows before they are allocated, or raise `ResultTooLargeError`."""
+        with self._lock:
+            self._left -= rows
+            if self._left < 0:
+                raise too_large(self.limit)
 
 
 def _collect_piece(
     fill: Callable[[int, int, NDArray[np.int32]], int],
     start: int,
     stop: int,
-    limit: int,
+    budget: _Budget,
     guess: int,
     n: int,
 ) -> NDArray[np.int32]:
@@ -135,6 +162,7 @@ def _collect_piece(
 
     A first sixteenth tells how many rows to expect of the rest, which is seldom run twice then.
     """
+    limit = budget.limit
     expected = min(guess * (stop - start) // max(n, 1) + 64, limit, _LARGEST_GUESS)
     out = np.empty((expected, 2), SLOT_DTYPE)
     done = 0
@@ -143,8 +171,7 @@ def _collect_piece(
         if first == last:
             continue
         count = fill(first, last, out[done:])
-        if done + count > limit:
-            raise too_large(limit)
+        budget.claim(count)
         if done + count > len(out):
             out = _grown(out, done, done + count)
             fill(first, last, out[done:])

@@ -83,15 +83,17 @@ class BoxIndex:
     parameters: ClassVar[tuple[Parameter, ...]] = ()
 
     def __init__(self, ndim: int, structure: Callable[..., Structure], **parameters: Any) -> None:
-        if isinstance(ndim, bool) or ndim not in NDIMS:
+        is_integer = isinstance(ndim, int | np.integer) and not isinstance(ndim, bool)
+        if not is_integer or ndim not in NDIMS:
             raise InvalidArgumentError(f"ndim is {ndim!r}: boxes have 2 or 3 dimensions")
         for name, value in parameters.items():
             setattr(self, name, value)
-        self.max_rows: int = MAX_ROWS
+        self.max_rows = MAX_ROWS
         self._table = ObjectTable(int(ndim))
         self._structure = structure(self._table, **parameters)
         self._version = 0
         self._is_synced = True
+        self._is_torn = False  # set while changes are taken in: an exception leaves it set
         self._is_fresh = True
         self._kept = KeptPairs()
         self._single: Single | None = None
@@ -99,6 +101,18 @@ class BoxIndex:
         self._lock = threading.RLock()
 
     # -- what is in it ------------------------------------------------------------------------
+
+    @property
+    def max_rows(self) -> int:
+        """Rows that an answer may have; more is a `ResultTooLargeError`."""
+        return self._max_rows
+
+    @max_rows.setter
+    def max_rows(self, rows: int) -> None:
+        is_integer = isinstance(rows, int | np.integer) and not isinstance(rows, bool)
+        if not is_integer or not 0 <= rows <= NO_LIMIT:
+            raise InvalidArgumentError(f"max_rows is {rows!r}: pass a number of rows, 0 or more")
+        self._max_rows = int(rows)
 
     def __len__(self) -> int:
         return len(self._table)
@@ -320,8 +334,8 @@ class BoxIndex:
         self._has_changed()
         self._sync()
         self._table.clear()
-        self._structure.rebuild()
-        self._is_fresh = True
+        self._is_fresh = False
+        self.rebuild()
 
     def set_state(
         self,
@@ -374,12 +388,17 @@ class BoxIndex:
         if self._is_synced:
             return
         with self._lock:
+            was_torn, self._is_torn = self._is_torn, True
             changes = self._table.take_changes()
-            if changes is not None:
-                self._structure.apply(changes)
+            if was_torn:
+                self._kept.forget()
+                self._structure.rebuild()
+            elif changes is not None:
                 share = getattr(self._structure, "kept_share", _KEPT_SHARE)
                 self._kept.note(changes, share * len(self))
+                self._structure.apply(changes)
                 self._is_fresh = False
+            self._is_torn = False
             self._is_synced = True
 
     # -- questions ----------------------------------------------------------------------------
@@ -493,7 +512,7 @@ class BoxIndex:
         many = checked.reshape(-1, self.ndim)
         reach = as_radii(radii, len(many))
         # the distance of a box is at least its distance along each axis, rounded as this is
-        with np.errstate(over="ignore"):
+        with np.errstate(all="ignore"):
             far = np.nextafter(reach, np.inf)[:, None]
             lower = np.nextafter(many - far, -np.inf)
             upper = np.nextafter(many + far, np.inf)
@@ -595,9 +614,9 @@ class BoxIndex:
     ) -> NDArray[np.int64]:
         """Return pairs from scratch."""
         self._kept.forget()
-        self._kept.options = options
         rule = self._table.pair_rule(*options)
         rows = self._structure.pairs(rule, limit=self.max_rows, workers=workers)
+        self._kept.options = options
         labels = self._table.labels()
         return _named(rows, 0, labels, labels, is_pair=True, sort=sort)
 
@@ -606,8 +625,9 @@ class BoxIndex:
         table = self._table
         marks, changed = self._kept.marks(table)
         rule = table.pair_rule(*options)
-        rows = self._structure.touching(changed, rule, limit=self.max_rows, workers=workers)
         # two changed objects find each other twice
+        limit = min(2 * self.max_rows, NO_LIMIT)
+        rows = self._structure.touching(changed, rule, limit=limit, workers=workers)
         ids = table.slot_ids[rows]
         rows = rows[(marks[rows[:, 1]] == 0) | (ids[:, 0] < ids[:, 1])]
         labels = table.labels()
@@ -650,13 +670,14 @@ class BoxIndex:
         )
         workers = check_workers(workers)
         self._sync()
-        return self._pieces(int(chunk), self._table.pair_rule(*rule_for), sort, workers)
+        rule = self._table.pair_rule(*rule_for)
+        return self._pieces(int(chunk), rule, sort, workers, self._version)
 
     def _pieces(
-        self, chunk: int, rule: int, sort: bool, workers: int
+        self, chunk: int, rule: int, sort: bool, workers: int, version: int
     ) -> Iterator[NDArray[np.int64]]:
         """Ask groups of objects, in the order of their ids, whom with a higher id they touch."""
-        version = self._version
+        self._check_version(version)
         table = self._table
         slots = table.ordered_slots()
         ids, labels = table.slot_ids, table.labels()
@@ -664,7 +685,7 @@ class BoxIndex:
         start, group = 0, _FIRST_GROUP
         while start < len(slots):
             asked = slots[start : start + group]
-            limit = 2**62 if group == 1 else 8 * chunk + 1024
+            limit = NO_LIMIT if group == 1 else min(8 * chunk + 1024, NO_LIMIT)
             rows = self._try_touching(asked, rule, limit, workers)
             if rows is None:  # too many for one go: ask fewer
                 group = max(group // 8, 1)
@@ -678,13 +699,17 @@ class BoxIndex:
             while len(waiting) >= chunk:
                 yield waiting[:chunk].copy()
                 waiting = waiting[chunk:]
-                if self._version != version:
-                    raise InvalidArgumentError(
-                        "the index was changed while iter_pairs was running; "
-                        "finish it first, or iterate over a copy()"
-                    )
+                self._check_version(version)
         if len(waiting):
             yield waiting
+
+    def _check_version(self, version: int) -> None:
+        """Refuse to go on with pairs of an index that has changed."""
+        if self._version != version:
+            raise InvalidArgumentError(
+                "the index was changed while iter_pairs was running; "
+                "finish it first, or iterate over a copy()"
+            )
 
     def _try_touching(
         self, slots: NDArray[np.int32], rule: int, limit: int, workers: int
@@ -856,8 +881,8 @@ class BoxIndex:
         with self._lock:
             self._sync()
             if not self._is_fresh:
-                self._structure.rebuild()
-                self._single = None
+                self._is_synced, self._is_torn, self._single = False, True, None
+                self._sync()
                 self._is_fresh = True
 
     def copy(self) -> Self:
@@ -867,9 +892,10 @@ class BoxIndex:
     __copy__ = copy
 
     def __getstate__(self) -> dict[str, Any]:
-        with self._lock:
-            state = {key: value for key, value in self.__dict__.items() if key != "_lock"}
-            return state | {"_single": None}  # addresses are of this process and these arrays
+        # brought up to date, nothing of it changes by reads of other threads while it is copied
+        self._sync()
+        state = {key: value for key, value in self.__dict__.items() if key != "_lock"}
+        return state | {"_single": None}  # addresses are of this process and these arrays
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -884,7 +910,7 @@ def _plain(box: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _code(name: str, value: str, words: tuple[str, ...]) -> int:
     """Return the position of a word, or refuse it and suggest the nearest."""
-    if value in words:
+    if isinstance(value, str) and value in words:
         return words.index(value)
     near = get_close_matches(str(value), words, n=1, cutoff=0.4)
     hint = f"did you mean {near[0]!r}? " if near else ""
@@ -895,10 +921,9 @@ def _layers(layers: int, name: str = "layers") -> int:
     """Check the layers that a question sees."""
     if layers is ALL:
         return ALL
-    checked = as_layers(layers, 0, name=name)
-    if checked.ndim:
-        raise InvalidArgumentError(f"{name} has shape {checked.shape}: pass one integer of bits")
-    return int(checked)
+    if np.ndim(layers):
+        raise InvalidArgumentError(f"{name} is {layers!r}: pass one integer of bits")
+    return int(as_layers(layers, 0, name=name))
 
 
 def _is_index(other: object) -> bool:

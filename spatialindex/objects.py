@@ -79,13 +79,12 @@ class Labels(NamedTuple):
 
 def as_ids(ids: ArrayLike, *, name: str = "ids") -> NDArray[np.int64]:
     """Check ids: one int gives shape ``()``, a sequence ``(n,)``, int64, none negative."""
+    _refuse_masked(ids, name)
     array = np.asarray(ids)
     if array.size == 0 and array.ndim == 1:
         return np.empty(0, ID_DTYPE)
     if array.dtype.kind not in "iu":
-        raise InvalidArgumentError(
-            f"{name} of type {array.dtype}: ids are integers from 0 to 2**63 - 1"
-        )
+        raise InvalidArgumentError(f"{name} {_shown(ids)}: ids are integers from 0 to 2**63 - 1")
     if array.ndim > 1:
         raise InvalidArgumentError(f"{name} has shape {array.shape}; pass one id or a flat array")
     if array.dtype.kind == "u":
@@ -102,12 +101,13 @@ def as_ids(ids: ArrayLike, *, name: str = "ids") -> NDArray[np.int64]:
 
 def as_layers(value: ArrayLike, n: int, *, name: str) -> NDArray[np.uint64]:
     """Check bits of layers: shape ``()`` or ``(n,)``, uint64."""
+    _refuse_masked(value, name)
     array = np.asarray(value)
     if array.size == 0 and array.shape == (n,):
         return np.empty(0, np.uint64)
     if array.dtype.kind not in "iu":
         raise InvalidArgumentError(
-            f"{name} of type {array.dtype}: bits of layers are integers from 0 to 2**64 - 1"
+            f"{name} {_shown(value)}: bits of layers are integers from 0 to 2**64 - 1"
         )
     if array.dtype.kind == "i" and (array < 0).any():
         row = int(np.flatnonzero(array < 0)[0])
@@ -122,6 +122,7 @@ def as_layers(value: ArrayLike, n: int, *, name: str) -> NDArray[np.uint64]:
 
 def as_flags(value: ArrayLike, n: int, *, name: str) -> NDArray[np.bool_]:
     """Check flags: shape ``()`` or ``(n,)``, booleans, or integers 0 and 1."""
+    _refuse_masked(value, name)
     array = np.asarray(value)
     if array.size == 0 and array.shape == (n,):
         return np.empty(0, np.bool_)
@@ -137,6 +138,19 @@ def as_flags(value: ArrayLike, n: int, *, name: str) -> NDArray[np.bool_]:
         raise InvalidArgumentError(f"{name} of type {array.dtype}: pass True or False")
     _check_length(array, n, name)
     return array.astype(np.bool_)
+
+
+def _shown(value: ArrayLike) -> str:
+    """Show what was passed, shortened, with its type where that is the trouble."""
+    shown = repr(value)
+    return f"is {shown if len(shown) <= 60 else shown[:57] + '...'}"
+
+
+def _refuse_masked(value: ArrayLike, name: str) -> None:
+    if isinstance(value, np.ma.MaskedArray):
+        raise InvalidArgumentError(
+            f"{name} is a masked array: pass its .compressed() values, or fill them"
+        )
 
 
 def _check_length(array: NDArray[Any], n: int, name: str) -> None:

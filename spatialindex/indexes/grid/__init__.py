@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import sys
+from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -73,19 +75,28 @@ class _Grid(BoxIndex):
         held = self._structure.holds(boxes)
         if not held.all():
             row = int(np.flatnonzero(~held)[0])
-            size = self.edge or "chosen from the boxes"
-            raise CoverageError(
-                f"boxes[{row}] {boxes[row].tolist()} covers more than {self.max_cells} cells of "
-                f"edge {size}, or cells out of bounds; use larger cells, raise max_cells, or keep "
-                'it with oversized="keep"'
-            )
+            raise CoverageError(f"boxes[{row}] {boxes[row].tolist()} {self._misfit(boxes[row])}")
+
+    def _misfit(self, box: NDArray[np.float64]) -> str:
+        """Say why a box does not fit the cells, and what to do."""
+        ndim, world = self.ndim, getattr(self, "world", None)
+        if world is not None and not (
+            (world[:ndim] <= box[:ndim]).all() and (box[ndim:] <= world[ndim:]).all()
+        ):
+            return f'lies partly outside the world {world.tolist()}; keep it with oversized="keep"'
+        edge = self.edge or self.cell_size
+        size = "chosen from the boxes" if edge is None else f"{edge:g}"
+        return (
+            f"covers more than {self.max_cells} cells of edge {size}, or cells beyond ±2**30; "
+            'use larger cells, raise max_cells, or keep it with oversized="keep"'
+        )
 
 
-def _checked_size(cell_size: float | None) -> float | None:
+def _checked_size(cell_size: Any) -> float | None:
     if cell_size is None:
         return None
-    is_number = isinstance(cell_size, int | float | np.number) and not isinstance(cell_size, bool)
-    if not is_number or not 0 < cell_size < np.inf:
+    is_number = isinstance(cell_size, Real) and not isinstance(cell_size, bool)
+    if not is_number or not 0 < cell_size < sys.float_info.max:
         raise InvalidArgumentError(
             f"cell_size is {cell_size!r}: pass a finite edge > 0, or None to have it chosen"
         )
@@ -204,10 +215,17 @@ class UniformGrid(_Grid):
         oversized: str = "keep",
     ) -> None:
         bounds = None
+        if world is None and oversized == "refuse":
+            raise InvalidArgumentError(
+                'oversized="refuse" needs a world: bounds taken from the boxes would refuse what '
+                "comes later; pass world, or take a HashGrid"
+            )
         if world is not None:
             bounds = as_boxes(world, ndim, name="world")
             if bounds.ndim != 1:
                 raise InvalidArgumentError(f"world has shape {bounds.shape}: pass one box")
+            bounds = bounds.copy()
+            bounds.flags.writeable = False
             size = _checked_size(cell_size)
             if size is not None and count_places(cell_bounds(bounds, size)) > MOST_PLACES:
                 raise InvalidArgumentError(

@@ -30,7 +30,7 @@ def choose_edge(boxes: NDArray[np.float64], max_cells: int) -> float:
         return 1.0
     sample = np.ascontiguousarray(boxes[:: max(1, n // (_SAMPLE + n // 64))])
     measures = np.empty(3)
-    with np.errstate(over="ignore"):
+    with np.errstate(all="ignore"):
         measure_sample(sample, (0,) * ndim, measures)
     least, greatest, spread = measures.tolist()
     spacing = spread / n ** (1.0 / ndim) if spread < np.inf else 0.0
@@ -60,6 +60,7 @@ MOST_PLACES = 2**26
 """Cells of a dense grid whose edge and bounds are given: 1 GiB."""
 
 _PLACES_AN_OBJECT = 8  # cells of a dense grid that chooses its own, and some thousand more
+_PLACES_IN_A_WORLD = 256  # the same where the bounds are given, and objects may gather in a part
 _MOST_LEFT_OUT = 0.01  # of the objects outside of bounds chosen: more, and larger cells are better
 
 
@@ -67,7 +68,7 @@ def cell_bounds(world: NDArray[np.float64], edge: float) -> NDArray[np.float64]:
     """Return the lowest and highest cells that a box ``(2*ndim,)`` covers, whole, as ``(6,)``."""
     ndim = len(world) // 2
     bounds = np.zeros(6)
-    with np.errstate(over="ignore"):
+    with np.errstate(all="ignore"):
         bounds[:ndim] = np.floor(world[:ndim] / edge)
         bounds[3 : 3 + ndim] = np.floor(world[ndim:] / edge)
     return np.clip(bounds, -LARGEST_CELL, LARGEST_CELL)
@@ -87,7 +88,9 @@ def choose_dense(
     cells, the longest side is halved about the median box as long as few boxes are left out.
     """
     n, ndim = len(boxes), boxes.shape[1] // 2
-    most = MOST_PLACES if world is not None else _PLACES_AN_OBJECT * n + 4096
+    most = _PLACES_AN_OBJECT * n + 4096
+    if world is not None:
+        most = min(_PLACES_IN_A_WORLD * n + 65536, MOST_PLACES) if is_free else MOST_PLACES
     around = np.concatenate([boxes[:, :ndim].min(0), boxes[:, ndim:].max(0)])
     sample = boxes[:: max(1, n // _SAMPLE)]
     center = np.median(sample[:, :ndim], axis=0)
@@ -111,7 +114,7 @@ def choose_dense(
 def _share_outside(boxes: NDArray[np.float64], edge: float, bounds: NDArray[np.float64]) -> float:
     """Return the share of boxes that do not lie within bounds."""
     ndim = boxes.shape[1] // 2
-    with np.errstate(over="ignore"):
+    with np.errstate(all="ignore"):
         lower, upper = np.floor(boxes[:, :ndim] / edge), np.floor(boxes[:, ndim:] / edge)
     inside = (lower >= bounds[:ndim]) & (upper <= bounds[3 : 3 + ndim])
     return 1.0 - float(inside.all(axis=1).mean())

@@ -49,6 +49,7 @@ class CellStore:
         own; without it cells are hashed.
         """
         ndim = self.table.ndim
+        self._most_blocks = self._most_cells = 0  # in use since, as far as has been looked
         meta = np.zeros(cells.META, np.int64)
         meta[cells.FREE] = -1
         meta[cells.LOWEST : cells.LOWEST + 3] = cells.LARGEST_CELL
@@ -85,13 +86,25 @@ class CellStore:
         return sum(array.nbytes for array in self.arrays)
 
     def is_sparse(self) -> bool:
-        """Tell if most of the memory is empty: time to build anew."""
-        arrays, meta = self.arrays, self.arrays.meta
+        """Tell if most of what was in use is empty: time to build anew."""
+        meta = self.arrays.meta
         blocks = int(meta[cells.USED_BLOCKS] - meta[cells.FREE_BLOCKS])
-        if len(arrays.slots) > 4 * blocks + 256:
+        n_cells = int(meta[cells.CELLS])
+        self._most_blocks = max(self._most_blocks, blocks)
+        self._most_cells = max(self._most_cells, n_cells)
+        if self._most_blocks > 4 * blocks + 256:
             return True
-        is_dense = bool(meta[cells.IS_DENSE])
-        return not is_dense and len(arrays.cells) > 16 * int(meta[cells.CELLS]) + 1024
+        return not meta[cells.IS_DENSE] and self._most_cells > 4 * n_cells + 256
+
+    def take_walked(self) -> int:
+        """Return how many blocks were searched for members since the last time."""
+        walked = int(self.arrays.meta[cells.WALKED])
+        self.arrays.meta[cells.WALKED] = 0
+        return walked
+
+    def crowding(self) -> float:
+        """Return how many members the cell of a membership has on average."""
+        return float(cells.crowding(self.arrays.cells, axes(self.table)))
 
     def is_wide(self, slots: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Tell which slots are in no cell because they would be in too many."""

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 __all__ = ["GridStructure"]
 
 _MOST_ENTRIES = 64  # memberships an object: beyond, a bulk build would need too much scratch
+_LARGEST_EDGE = 1e300  # far above what holds any box
+_CROWDED = 128  # members of a cell among which one is searched for as long as it takes to move it
 _MOST_WIDE = 1 / 16  # of the objects wide in a dense grid of its own bounds: time for new bounds
 
 _EVERYWHERE = np.array([-cells.LARGEST_CELL] * 3 + [cells.LARGEST_CELL] * 3, np.int64)
@@ -59,8 +61,9 @@ class GridStructure:
         Edge of the cells; None: chosen from the boxes at each build.
     max_cells : int
         Cells that an object may cover.
-    oversized : str
-        For the public class, which refuses; here everything is taken.
+    oversized : {"keep", "refuse"}
+        With "refuse", the public class lets nothing in that does not fit, and an edge chosen anew
+        has to hold all that is in.
     is_dense : bool
         Give each cell of some bounds a place of its own instead of hashing occupied ones.
     world : float64 array of shape (2*ndim,) or None
@@ -85,13 +88,15 @@ class GridStructure:
         self.table = table
         self.edge = cell_size
         self._cell_size = cell_size
-        self._max_cells = max_cells
+        self._max_cells = min(max_cells, 2**53)  # what a float counts, and more than anyone has
+        self._refuses = oversized == "refuse"
         self._is_dense = is_dense
         self._world = world
         self._limits = _EVERYWHERE
         self._store = CellStore(table)
         self._wide = PackedList(table)
         self._rebuilds = 0
+        self._crowding = 0.0  # members of the cell of a membership, on average
         self._n_chosen = self._n_left_out = 0  # objects, and wide ones, when the edge was chosen
 
     # -- keeping up ---------------------------------------------------------------------------
@@ -132,7 +137,9 @@ class GridStructure:
         n_changed = len(changes.added) + len(changes.removed) + len(changes.moved)
         if not n_changed:
             return
-        if n_changed > self.bulk_share * n or n > 2 * self._n_chosen + 64:
+        # members of crowded cells are searched for, a block of eight at a time
+        effort = n_changed * (1.0 + self._crowding / _CROWDED)
+        if effort > self.bulk_share * n or n > 2 * self._n_chosen + 64:
             self._build()
             return
         if len(changes.removed):
@@ -141,6 +148,8 @@ class GridStructure:
             self._move(changes.moved)
         if len(changes.added):
             self._add(changes.added)
+        if self._store.take_walked() > 16 * n_changed + 1024:
+            self._crowding = self._store.crowding()
         if self._store.is_sparse() or self._is_outgrown():
             self._build()
 
@@ -171,6 +180,13 @@ class GridStructure:
             store.reset()
             return
         ranges, found = self._ranges(boxes, self.edge, self._limits)
+        is_free = is_due and self._refuses and self._cell_size is None
+        while found[0] and is_free and self.edge < _LARGEST_EDGE:
+            # all of these were let in: larger cells hold them
+            self.edge *= 2.0
+            if self._is_dense:
+                self.edge, self._limits = choose_dense(boxes, self.edge, self._world, is_free=True)
+            ranges, found = self._ranges(boxes, self.edge, self._limits)
         if is_due:
             self._n_chosen, self._n_left_out = n, int(found[0])
         dense = self._limits if self._is_dense else None
@@ -181,6 +197,7 @@ class GridStructure:
             store.enter(slots, boxes, ranges)
         else:
             store.build(slots, boxes, ranges, n_entries, layout, dense)
+        self._crowding = store.crowding()
         if found[0]:
             self._wide.change(added=slots[ranges[:, 0] == cells.WIDE])
             if not is_due and self._is_outgrown():

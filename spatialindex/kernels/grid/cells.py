@@ -30,7 +30,8 @@ LOWEST = 5  # three lower and three upper bounds of occupied cells, which only g
 IS_DENSE = 11
 ORIGIN = 12  # dense: the lowest cell on three axes
 STRIDE = 15  # dense: places from a cell to the next along x and y
-META = 17
+WALKED = 17  # blocks that were searched for members which change
+META = 18
 
 
 class GridArrays(NamedTuple):
@@ -105,6 +106,19 @@ def rehash(cells, meta, larger, dim):
             at = -1 - find_cell(larger, meta, x, y, z, dim)
             for c in range(ndim + 2):
                 larger[at, c] = cells[i, c]
+
+
+@kernel
+def crowding(cells, dim):
+    """Return the size of the cell that a membership is in, averaged over all memberships."""
+    entries = 0.0
+    squares = 0.0
+    for i in range(cells.shape[0]):
+        if cells[i, len(dim)] >= 0:
+            size = np.float64(cells[i, len(dim) + 1])
+            entries += size
+            squares += size * size
+    return squares / entries if entries > 0.0 else 0.0
 
 
 @kernel

@@ -11,6 +11,7 @@ from spatialindex.kernels.grid.cells import (
     FREE_BLOCKS,
     IS_DENSE,
     USED_BLOCKS,
+    WALKED,
     WIDE,
     along,
     clear_block,
@@ -69,6 +70,7 @@ def _find_member(grid, at, slot, dim):
     """Return 8 * block + lane of a member of the cell in place `at`."""
     block = np.int64(grid.cells[at, len(dim)])
     while True:
+        grid.meta[WALKED] += 1
         for lane in range(LANES):
             if grid.slots[block, lane] == slot:
                 return LANES * block + lane

@@ -1,0 +1,267 @@
+"""Sequences that once went wrong, each kept as its shrunk example."""
+
+import os
+import signal
+import threading
+
+import numpy as np
+import pytest
+
+import spatialindex as si
+
+NAMES = [entry.name for entry in si.structures()]
+UNIT = [0.0, 0.0, 1.0, 1.0]
+
+
+def boxes(n, seed=0, extent=50):
+    lower = np.random.default_rng(seed).random((n, 2)) * extent
+    return np.hstack([lower, lower + 1])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_iter_pairs_notices_a_change_before_its_first_piece(name):
+    index = si.create(name)
+    index.insert([UNIT, UNIT])
+    pieces = index.iter_pairs(5)
+    index.remove(0)
+    with pytest.raises(si.InvalidArgumentError, match="changed while iter_pairs"):
+        next(pieces)
+
+
+def test_iter_pairs_takes_chunks_of_any_size():
+    index = si.BruteForce()
+    index.insert([UNIT, UNIT])
+    assert [piece.tolist() for piece in index.iter_pairs(2**62)] == [[[0, 1]]]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
+def test_structure_recovers_from_an_interrupted_update(name, error, monkeypatch):
+    index, twin = si.create(name), si.create(name)
+    for each in (index, twin):
+        each.insert(boxes(80))
+        each.pairs()
+        each.update(np.arange(5), boxes(5, seed=1))
+        each.remove(7)
+    apply = type(index._structure).apply
+
+    def interrupted(structure, changes):
+        apply(structure, changes._replace(moved=changes.moved[:2]))
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(index._structure), "apply", interrupted)
+        with pytest.raises(error):
+            index.query(UNIT)
+    np.testing.assert_array_equal(index.pairs(), twin.pairs())
+    index.validate()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_copy_made_while_another_thread_asks_is_sound(name, monkeypatch):
+    index = si.create(name)
+    index.insert(boxes(10))
+    original = type(index._structure)
+
+    def deepcopy_while_asked(structure, memo):
+        thread = threading.Thread(target=index.query, args=(UNIT,))
+        thread.start()
+        thread.join()
+        new = original.__new__(original)
+        memo[id(structure)] = new
+        import copy
+
+        new.__dict__.update(copy.deepcopy(structure.__dict__, memo))
+        return new
+
+    monkeypatch.setattr(original, "__deepcopy__", deepcopy_while_asked, raising=False)
+    other = index.copy()
+    other.validate()
+    np.testing.assert_array_equal(other.pairs(), index.pairs())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_answer_exactly_at_the_limit_stays_one_after_changes(name):
+    index = si.create(name)
+    content = np.array([[10.0 * i, 0, 10.0 * i, 0] for i in range(200)])
+    content[:3] = UNIT
+    index.insert(content)
+    index.max_rows = 3
+    assert len(index.pairs()) == 3
+    index.update([0, 1, 2], content[:3] + 1)
+    assert len(index.pairs()) == 3
+
+
+def test_workers_share_one_limit():
+    index = si.BruteForce()
+    index.insert(np.zeros((3000, 4)))
+    index.max_rows = 3_000_000
+    with pytest.raises(si.ResultTooLargeError):
+        index.query(np.zeros((2000, 4)), workers=4)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_threads_work_in_a_forked_process():
+    index = si.HashGrid()
+    index.insert(boxes(2000))
+    index.query(boxes(2000), workers=2)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        index.query(boxes(2000), workers=2)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "content"),
+    [
+        ("hash-grid", {"cell_size": 1}, np.repeat(boxes(2000, extent=200_000), 8, axis=0)),
+        ("hash-grid", {"cell_size": 1e-3, "max_cells": 1}, boxes(20_000)),
+        ("grid", {"world": [900, 900, 901, 901]}, boxes(20_000)),
+    ],
+)
+def test_single_updates_do_not_build_anew(name, options, content):
+    index = si.create(name, **options)
+    index.insert(content)
+    before = index.stats().rebuilds
+    for id_ in range(10):
+        index.update(id_, content[id_] + 0.25)
+        index.query(UNIT)
+    assert index.stats().rebuilds == before
+
+
+@pytest.mark.parametrize("seed", [11, 34, 35, 36])
+@pytest.mark.parametrize("max_cells", [4, 16, 64])
+def test_what_was_let_in_never_becomes_wide(seed, max_cells):
+    rng = np.random.default_rng(seed)
+    index = si.HashGrid(max_cells=max_cells, oversized="refuse")
+    for _ in range(12):
+        scale = 10.0 ** rng.integers(-3, 3)
+        lower = rng.random((20, 2)) * scale * 10
+        batch = np.hstack([lower, lower + rng.random((20, 2)) * scale])
+        try:
+            index.insert(batch)
+        except si.CoverageError:
+            continue
+        assert index.stats().wide == 0
+
+
+def test_refusing_needs_a_world():
+    with pytest.raises(si.InvalidArgumentError, match="needs a world"):
+        si.UniformGrid(oversized="refuse")
+
+
+def test_refusal_tells_which_bound_is_broken():
+    index = si.UniformGrid(cell_size=1, world=[0, 0, 10, 10], max_cells=4, oversized="refuse")
+    index.insert(UNIT)
+    with pytest.raises(si.CoverageError, match=r"boxes\[0\] .* outside the world"):
+        index.insert([9.0, 9, 11, 11])
+    with pytest.raises(si.CoverageError, match=r"covers more than 4 cells of edge 1"):
+        index.insert([0.0, 0, 5, 5])
+    assert len(index) == 1
+
+
+def test_world_is_the_grids_own():
+    world = np.array([0.0, 0, 10, 10])
+    index = si.UniformGrid(world=world, cell_size=1)
+    world[:] = np.nan
+    index.insert([UNIT] * 3)
+    assert index.stats().wide == 0
+    assert index.world.tolist() == [0, 0, 10, 10]
+
+
+def test_large_world_costs_by_what_is_in_it():
+    index = si.UniformGrid(world=[-1e6, -1e6, 1e6, 1e6])
+    index.insert(boxes(1000))
+    assert index.stats().nbytes < 10_000_000
+
+
+@pytest.mark.parametrize("name", ["grid", "hash-grid"])
+def test_moves_within_a_crowd_search_no_long_chains(name):
+    index = si.create(name)
+    content = np.zeros((20_000, 4))
+    index.insert(content)
+    index.query(UNIT)
+    before = index.stats().rebuilds
+    index.update(np.arange(6000), content[:6000] + 1e-9)
+    assert index.count(UNIT) == 20_000
+    assert index.stats().rebuilds == before + 1
+
+
+def test_refused_pairs_are_not_counted_by_stats():
+    index = si.HashGrid()
+    index.insert(np.zeros((100, 4)))
+    index.max_rows = 10
+    with pytest.raises(si.ResultTooLargeError):
+        index.pairs()
+    assert index.stats().pairs == 0
+
+
+@pytest.mark.parametrize("rows", [-1, None, 2.5, True, 2**63])
+def test_bad_max_rows_are_refused(rows):
+    index = si.BruteForce()
+    with pytest.raises(si.InvalidArgumentError, match="max_rows is"):
+        index.max_rows = rows
+    assert index.max_rows == 2**29
+
+
+def test_masked_arrays_are_refused():
+    index = si.BruteForce()
+    index.insert([UNIT, UNIT])
+    with pytest.raises(si.InvalidArgumentError, match="ids is a masked array"):
+        index.remove(np.ma.array([0, 1], mask=[False, True]))
+    with pytest.raises(si.InvalidArgumentError, match="layer is a masked array"):
+        index.set_state([0, 1], layer=np.ma.array([1, 2], mask=[False, True]))
+    assert len(index) == 2
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_strict_floating_point_state_changes_nothing(name):
+    with np.errstate(all="raise"):
+        index = si.create(name)
+        index.insert([UNIT, [5e-324, 0, 1e308, 1e308], [-1e308, 0, 0, 0]])
+        assert index.query_radius([0.0, 0], 5e-324).tolist() == [0, 1, 2]
+        assert index.pairs().tolist() == [[0, 1], [0, 2]]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"cell_size": 10**400}, "cell_size is"),
+        ({"cell_size": 1j}, "cell_size is"),
+        ({"max_cells": 0}, "max_cells is"),
+    ],
+)
+def test_bad_parameters_are_refused_with_words(options, message):
+    with pytest.raises(si.InvalidArgumentError, match=message):
+        si.HashGrid(**options)
+
+
+def test_max_cells_may_be_any_number():
+    index = si.HashGrid(cell_size=1, max_cells=2**70)
+    index.insert([UNIT, UNIT])
+    assert index.pairs().tolist() == [[0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda index: index.query(UNIT, layers=[1]), "layers is .*pass one integer"),
+        (lambda index: index.query(UNIT, predicate=np.array(["inside"])), "predicate is"),
+        (lambda index: index.insert(UNIT, ids=[2**64]), "18446744073709551616"),
+        (lambda index: index.insert(UNIT, layer=True), "layer is True"),
+    ],
+)
+def test_odd_arguments_are_refused_with_words(ask, message):
+    index = si.BruteForce()
+    index.insert(UNIT)
+    with pytest.raises(si.InvalidArgumentError, match=message):
+        ask(index)
+    assert len(index) == 1
+
+
+def test_number_of_dimensions_is_one_number():
+    with pytest.raises(si.InvalidArgumentError, match="ndim is"):
+        si.BruteForce(ndim=np.array([2, 3]))
