@@ -261,6 +261,17 @@ def test_info_tells_what_a_scene_holds(recording):
     assert facts["pairs"].count("in frame") == 3
 
 
+def test_texts_of_a_recording_cannot_command_the_terminal(tmp_path):
+    path = tmp_path / "scene.npz"
+    boxes = np.zeros((1, 2, 4))
+    si.Recording(boxes, name="\x1b[31mred", notes="bell\a").save(path)
+    for verb in ("info", "compare"):
+        shown = run(verb, path, *(QUICK if verb == "compare" else [])).stdout
+        assert "\x1b" not in shown
+        assert "\a" not in shown
+        assert "\N{REPLACEMENT CHARACTER}[31mred" in shown
+
+
 def test_info_writes_json_of_the_same_figures(recording):
     value = json.loads(run("info", recording, "--json").stdout)
     rec = si.Recording.load(recording)

@@ -67,6 +67,8 @@ def _grid(recording: Recording, facts: SceneFacts, pairs: dict[int, int | None])
     from rich.table import Table
     from rich.text import Text
 
+    from spatialindex.comparison.tables import printable
+
     small, middle, large = facts.longest_edges
     half = len(facts.bounds) // 2
     lines = [
@@ -90,7 +92,7 @@ def _grid(recording: Recording, facts: SceneFacts, pairs: dict[int, int | None])
     table.add_column(overflow="fold")
     for name, words in lines:
         if words:
-            table.add_row(name, Text(words))
+            table.add_row(name, Text(printable(words)))
     return table
 
 

@@ -57,12 +57,14 @@ def progress_bar(title: str) -> Iterator[Callable[[str, int, int], None] | None]
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+    from spatialindex.comparison.tables import printable
+
     console = Console(stderr=True)
     if not console.is_terminal:
         yield None
         return
     bar = Progress(
-        TextColumn(title, markup=False),
+        TextColumn(printable(title), markup=False),
         TextColumn("{task.description}"),
         BarColumn(bar_width=None),
         MofNCompleteColumn(),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from spatialindex.comparison.results import Comparison, Row, Timing
 
-__all__ = ["draw"]
+__all__ = ["draw", "printable"]
 
 _GAP = 2  # between columns: a space of padding and one of the frame
 _BEST = "*"
@@ -120,7 +120,14 @@ def _scene(result: Comparison) -> Text:
             figures.append(f"{count:,} {words}")
     if scene.frames > 1:
         figures.append(f"{scene.moved:,.1f} move a frame")
-    return Text.assemble((scene.name or "scene", "bold"), f": {', '.join(figures)}")
+    return Text.assemble((printable(scene.name) or "scene", "bold"), f": {', '.join(figures)}")
+
+
+def printable(text: str) -> str:
+    """Replace what a terminal would obey, such as escapes, in a text from a recording."""
+    return "".join(
+        c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text
+    )
 
 
 def _time_groups(result: Comparison) -> list[list[_Column]]:
