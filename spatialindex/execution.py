@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeVar
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "NO_COUNTS",
     "NO_LIMIT",
     "NO_ROWS",
     "check_workers",
@@ -40,12 +41,16 @@ __all__ = [
 NO_ROWS = np.empty((0, 2), SLOT_DTYPE)
 """A buffer for kernels that are only to count."""
 
+NO_COUNTS = np.empty(0, np.int64)
+"""Counts of rows for kernels that are only to list."""
+
 NO_LIMIT = 2**62
 """A limit that no answer reaches."""
 
 T = TypeVar("T")
 
 _CHUNKS_A_WORKER = 4  # more chunks than workers: an uneven scene still keeps them all busy
+_MOST_THREADS = 64  # of a pool, whatever is asked for
 _SMALLEST_CHUNK = 64  # below, handing a chunk to a thread costs more than it saves
 _LARGEST_GUESS = 2**26  # rows of a buffer that is not known to be filled: half a gigabyte
 _WORTH_A_SAMPLE = 256  # items of a piece whose answer is estimated before it is made
@@ -84,12 +89,20 @@ def run_chunks(task: Callable[[int, int], T], n: int, workers: int) -> list[T]:
     pieces = chunks(n, workers)
     if workers == 1 or len(pieces) < 2:
         return [task(start, stop) for start, stop in pieces]
+    workers = min(workers, _MOST_THREADS)
     with _pools_lock:
         pool = _pools.get(workers)
         if pool is None:
             pool = ThreadPoolExecutor(workers, thread_name_prefix="spatialindex")
             _pools[workers] = pool
-    return list(pool.map(lambda piece: task(*piece), pieces))
+    futures = [pool.submit(task, *piece) for piece in pieces]
+    try:
+        return [future.result() for future in futures]
+    finally:
+        # after an error, nothing goes on reading arrays that the caller may change next
+        for future in futures:
+            future.cancel()
+        wait(futures)
 
 
 def too_large(limit: int) -> ResultTooLargeError:
@@ -177,7 +190,8 @@ def _collect_piece(
             fill(first, last, out[done:])
         done += count
         if last < stop:
-            expected = min(20 * done + 64, limit, _LARGEST_GUESS + done)
+            most = _LARGEST_GUESS * (stop - start) // n
+            expected = min(20 * done + 64, limit, most + done)
             if expected > len(out):
                 out = _grown(out, done, expected)
     return out[:done]

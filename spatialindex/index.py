@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import copy
 import threading
+from contextlib import contextmanager
 from difflib import get_close_matches
 from operator import is_
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -31,7 +32,7 @@ from spatialindex.constants import (
     SENSORS,
     SLOT_DTYPE,
 )
-from spatialindex.errors import InvalidArgumentError, InvariantError
+from spatialindex.errors import InvalidArgumentError, InvariantError, SpatialIndexError
 from spatialindex.execution import NO_LIMIT, check_workers, too_large
 from spatialindex.keeping import KeptPairs
 from spatialindex.objects import Labels, ObjectTable, as_ids, as_layers
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from spatialindex.objects import Changes
     from spatialindex.protocol import (
         Among,
         Index,
@@ -256,9 +258,9 @@ class BoxIndex:
         options = (layer, mask, static, asleep, sensor)
         if checked.ndim == 1 and ids is None and all(map(is_, options, _PLAIN_OPTIONS)):
             self._admit(many)
-            id_ = self._table.insert_one(checked)
+            with self._change():
+                id_ = self._table.insert_one(checked)
             if id_ >= 0:
-                self._has_changed()
                 return id_
         keys = None if ids is None else as_ids(ids).reshape(-1)
         self._admit(many)
@@ -269,8 +271,8 @@ class BoxIndex:
             "asleep": asleep,
             "sensor": sensor,
         }
-        new = self._table.insert(many, keys, state)
-        self._has_changed()
+        with self._change():
+            new = self._table.insert(many, keys, state)
         return new if checked.ndim == 2 else int(new[0])
 
     def update(self, ids: ArrayLike | None, boxes: ArrayLike) -> None:
@@ -298,8 +300,8 @@ class BoxIndex:
             slot = self._table.slot_of(one)
             if slot >= 0:
                 self._admit(many)
-                self._table.update_one(slot, many[0])
-                self._has_changed()
+                with self._change():
+                    self._table.update_one(slot, many[0])
                 return
         slots = np.atleast_1d(self._slots(ids, once=True))
         if len(many) != len(slots):
@@ -307,8 +309,8 @@ class BoxIndex:
                 f"{len(many)} boxes for {len(slots)} ids; pass one box an id"
             )
         self._admit(many)
-        self._table.update(slots, many)
-        self._has_changed()
+        with self._change():
+            self._table.update(slots, many)
 
     def remove(self, ids: ArrayLike) -> None:
         """Take objects out.
@@ -325,21 +327,21 @@ class BoxIndex:
         """
         if ids is None:
             raise InvalidArgumentError("ids is None: name the objects to remove, or use clear()")
-        self._table.remove(np.atleast_1d(self._slots(ids, once=True)))
-        self._has_changed()
+        slots = np.atleast_1d(self._slots(ids, once=True))
+        with self._change():
+            self._table.remove(slots)
 
     def clear(self) -> None:
         """Take all objects out; ids given out later go on from the highest ever used."""
-        self._table.remove(self._table.live_slots())
-        self._has_changed()
-        self._sync()
-        self._table.clear()
+        with self._change():
+            self._table.clear()
+            self._kept.forget()
         self._is_fresh = False
         self.rebuild()
 
     def set_state(
         self,
-        ids: ArrayLike,
+        ids: ArrayLike | None,
         *,
         layer: ArrayLike | None = None,
         mask: ArrayLike | None = None,
@@ -371,16 +373,24 @@ class BoxIndex:
             "asleep": asleep,
             "sensor": sensor,
         }
-        self._table.set_state(slots, state)
-        self._has_changed()
+        with self._change():
+            self._table.set_state(slots, state)
 
     def _admit(self, boxes: NDArray[np.float64]) -> None:
         """Refuse boxes that the structure was told not to take; here: none."""
 
-    def _has_changed(self) -> None:
-        """Note that the structure and the kept pairs may be behind the table."""
+    @contextmanager
+    def _change(self) -> Iterator[None]:
+        """Change the table: the structure is behind it then, and torn if that is interrupted."""
+        was_torn, self._is_torn = self._is_torn, True
         self._is_synced = False
         self._single = None  # it holds addresses of arrays that may be replaced
+        try:
+            yield
+        except SpatialIndexError:  # refused at the door: nothing has changed
+            self._is_torn = was_torn
+            raise
+        self._is_torn = was_torn
         self._version += 1
 
     def _sync(self) -> None:
@@ -389,17 +399,28 @@ class BoxIndex:
             return
         with self._lock:
             was_torn, self._is_torn = self._is_torn, True
-            changes = self._table.take_changes()
             if was_torn:
                 self._kept.forget()
+                self._table.repair()
                 self._structure.rebuild()
-            elif changes is not None:
-                share = getattr(self._structure, "kept_share", _KEPT_SHARE)
-                self._kept.note(changes, share * len(self))
-                self._structure.apply(changes)
-                self._is_fresh = False
+            else:
+                self._take_in(self._table.take_changes())
             self._is_torn = False
             self._is_synced = True
+
+    def _take_in(self, changes: Changes | None) -> None:
+        """Hand changes to the kept pairs and to the structure."""
+        if changes is None:
+            return
+        share = getattr(self._structure, "kept_share", _KEPT_SHARE)
+        self._kept.note(changes, share * len(self))
+        if self._table.is_sparse():  # slots are renumbered, ids and with them kept pairs stay
+            self._kept.forget()
+            self._table.compact()
+            self._structure.rebuild()
+        else:
+            self._structure.apply(changes)
+        self._is_fresh = False
 
     # -- questions ----------------------------------------------------------------------------
 
@@ -451,7 +472,7 @@ class BoxIndex:
         >>> index.query([0, 0, 1, 1], predicate="inside")
         array([0])
         """
-        if predicate == "intersects" and layers is ALL and workers == 1:
+        if predicate == "intersects" and layers is ALL and type(workers) is int and workers == 1:
             ids = self._ask_one(boxes)
             if ids is not None:
                 return ids
@@ -778,10 +799,13 @@ class BoxIndex:
         )
         return _named(rows, 1, self._table.labels(), _row_labels(names, boxes), sort=sort)
 
-    def _ask_one(self, box: ArrayLike) -> NDArray[np.int64] | None:
+    def _ask_one(self, box: Any) -> NDArray[np.int64] | None:
         """Answer one plain box with few arguments; None when it has to go the way of batches."""
-        checked = np.asarray(box)
-        if checked.shape != (2 * self._table.ndim,) or checked.dtype != BOX_DTYPE:
+        if type(box) is not np.ndarray:
+            if type(box) not in (tuple, list) or not all(type(value) is float for value in box):
+                return None  # what else may be meant is for the door to say
+            box = np.array(box)
+        if box.shape != (2 * self._table.ndim,) or box.dtype != BOX_DTYPE:
             return None
         if not self._is_synced:
             self._sync()
@@ -791,7 +815,7 @@ class BoxIndex:
             if single is None:
                 return None
         out = np.empty(self._most_answers, ID_DTYPE)
-        n = single.kernel(*single.state, _plain(checked), out, single.dim)
+        n = single.kernel(*single.state, _plain(box), out, single.dim)
         # bad boxes, which is what -1 tells, are refused with words by the way of batches
         return out[:n] if 0 <= n <= min(len(out), self.max_rows) else None
 
@@ -801,7 +825,7 @@ class BoxIndex:
 
         if not HAS_HANDLES or not hasattr(self._structure, "single"):
             return None
-        if not self._table.sees_all(ALL):
+        if not self._table.sees_all(ALL) or self._table.boxes is not self._table.cover:
             return None
         self._most_answers = MOST_ANSWERS
         with self._lock:

@@ -378,7 +378,6 @@ class ObjectTable:
         slots = self._allot(ids)
         rows = _as_rows(slots)
         self.boxes[rows] = boxes
-        self.slot_ids[rows] = ids
         self.state["layer"][rows] = values.get("layer", DEFAULT_LAYER)
         self.state["mask"][rows] = values.get("mask", ALL)
         for key, is_used in (
@@ -389,6 +388,7 @@ class ObjectTable:
             if key in values or is_used:  # else the flag has never been set in any slot
                 self.state[key][rows] = values.get(key, False)
         self._note_state(values)
+        self.slot_ids[rows] = ids  # last: now they exist
         self._count += n
         self.next_id = max(self.next_id, int(ids.max()) + 1)
         self._order = self._labels = None
@@ -451,8 +451,8 @@ class ObjectTable:
             return -1
         self._reserve(id_ + 1)
         self.boxes[id_] = box
-        self.slot_ids[id_] = id_
         self.state[id_] = _PLAIN
+        self.slot_ids[id_] = id_
         self._count += 1
         self.next_id = self.high = id_ + 1
         self._order = self._labels = None
@@ -517,6 +517,37 @@ class ObjectTable:
         self._has_static = self._has_static or _any(values.get("static"))
         self._has_asleep = self._has_asleep or _any(values.get("asleep"))
         self._has_sensors = self._has_sensors or _any(values.get("sensor"))
+
+    def is_sparse(self) -> bool:
+        """Tell if most slots are empty: time for `compact`."""
+        return len(self.slot_ids) > 4 * self._count + 4 * _SPARE_SLOTS
+
+    def compact(self) -> None:
+        """Give all objects new slots, without gaps; forgets changes not handed out."""
+        slots = self.ordered_slots()
+        ids, boxes, state = self.slot_ids[slots], self.boxes[slots], self.state[slots]
+        next_id = self.next_id
+        self.clear()
+        self.insert(boxes, ids, {key: state[key] for key in STATE_DTYPE.names or ()})
+        self.next_id = next_id
+        self.take_changes()
+
+    def repair(self) -> None:
+        """Make all that is derived from ids, slots and boxes anew, after an interrupted change.
+
+        An object exists as soon as its slot has its id, and no longer.
+        """
+        live = np.flatnonzero(self.slot_ids >= 0)
+        self._count = len(live)
+        self.high = int(live[-1]) + 1 if len(live) else 0
+        if len(live):
+            self.next_id = max(self.next_id, int(self.slot_ids.max()) + 1)
+        self._touched = []
+        self._pending = np.zeros(len(self.slot_ids), np.uint8)
+        self._order = self._labels = None
+        if self._is_mapped:
+            self._map_ids = np.empty(0, ID_DTYPE)
+            self._start_map()
 
     def validate(self) -> None:
         """Raise `InvariantError` when ids, slots, count and map do not agree."""

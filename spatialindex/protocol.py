@@ -220,7 +220,7 @@ class Index(Protocol):
 
     def set_state(
         self,
-        ids: ArrayLike,
+        ids: ArrayLike | None,
         *,
         layer: ArrayLike | None = None,
         mask: ArrayLike | None = None,

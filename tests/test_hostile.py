@@ -265,3 +265,86 @@ def test_odd_arguments_are_refused_with_words(ask, message):
 def test_number_of_dimensions_is_one_number():
     with pytest.raises(si.InvalidArgumentError, match="ndim is"):
         si.BruteForce(ndim=np.array([2, 3]))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("where", ["_mark", "_note_state", "_allot", "_reserve"])
+def test_index_recovers_from_an_interrupted_change(name, where, monkeypatch):
+    index = si.create(name)
+    index.insert(boxes(50))
+    index.query(UNIT)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(index._table), where, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            index.insert(boxes(500, seed=3), np.arange(500) + 10**9)
+    index.validate()
+    assert len(index) in (50, 550)
+    assert len(index) == len(index.ids) == index.count([-1e9, -1e9, 1e9, 1e9])
+    index.insert(boxes(5, seed=4))
+    index.validate()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_single_and_many_boxes_pass_the_same_door(name):
+    index = si.create(name)
+    index.insert([UNIT])
+    index.query(UNIT)
+    for box in ([2**53 + 1, 0.0, 2**54, 1.0], np.ma.array(UNIT, mask=[1, 0, 0, 0])):
+        with pytest.raises(si.InvalidBoxError):
+            index.query(box)
+    with pytest.raises(si.InvalidArgumentError, match="workers is True"):
+        index.query(UNIT, workers=True)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_questions_are_decided_on_boxes_and_pairs_on_covers(name, monkeypatch):
+    index = si.create(name)
+    fat = np.array([-1.5, -1.5, 1.5, 1.5])
+    cover = property(lambda table: table.boxes + fat)
+    monkeypatch.setattr(type(index._table), "cover", cover)
+    index.insert([[0, 0, 1, 1], [3, 0, 4, 1], [9, 9, 9, 9]])
+    assert index.query([2.0, 0, 2, 1]).tolist() == []
+    assert index.query([[2.0, 0, 2, 1], [1, 1, 3, 3]]).tolist() == [[1, 0], [1, 1]]
+    assert index.pairs().tolist() == [[0, 1]]
+
+
+def test_nothing_is_no_reason_to_refuse():
+    index = si.UniformGrid(oversized="refuse", world=[0, 0, 9, 9])
+    assert index.insert(np.empty((0, 4))).tolist() == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("first", [0, 10**12])
+def test_memory_follows_content_down(name, first):
+    index = si.create(name)
+    index.insert(boxes(20_000), np.arange(20_000) + first)
+    index.pairs()
+    full = index.nbytes
+    index.remove(index.ids[:-10])
+    left = index.pairs()
+    assert index.nbytes < full / 10
+    index.validate()
+    assert index.ids.tolist() == list(range(first + 19_990, first + 20_000))
+    assert index.insert(UNIT) == first + 20_000
+    np.testing.assert_array_equal(index.pairs()[: len(left)], left)
+
+
+def test_threads_have_ended_when_an_error_is_raised():
+    from spatialindex.execution import run_chunks
+
+    running = []
+
+    def task(start, stop):
+        running.append(start)
+        if start == 0:
+            raise ValueError
+        threading.Event().wait(0.05)
+        running.remove(start)
+
+    with pytest.raises(ValueError):  # noqa: PT011 - the bare one above
+        run_chunks(task, 1000, 4)
+    assert running == [0]

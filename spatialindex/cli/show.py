@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 import time
@@ -24,8 +25,21 @@ _REFRESH = 0.1  # seconds between two drawings of the bar
 
 
 def print_json(value: Any) -> None:
-    """Write JSON to stdout, and nothing else."""
-    click.echo(json.dumps(value, indent=2, allow_nan=False))
+    """Write JSON to stdout, and nothing else.
+
+    JSON has no infinity: a number beyond the range of floats, such as an edge of a box from
+    -1e308 to 1e308, is written as null.
+    """
+    click.echo(json.dumps(_finite(value), indent=2, allow_nan=False))
+
+
+def _finite(value: Any) -> Any:
+    """Put None in the place of numbers that are not finite, in all depths."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def stdout_console() -> Console:

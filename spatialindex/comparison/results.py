@@ -76,13 +76,13 @@ class Checked:
     of_frames: int
     """Frames that were played."""
     pairs: bool
-    """Whether pairs were compared, among active ones and among all."""
+    """Whether pairs were compared: those that are timed, among active ones and among all."""
     share: float
     """Share of the objects whose pairs were compared; 1.0 is all."""
     queries: int
     """Range queries compared in each of these frames."""
     pair_rows: int
-    """Rows of pairs that the oracle found, over all frames and both options."""
+    """Rows of pairs that the oracle found, over all frames and options."""
     query_rows: int
     """Rows of query answers that the oracle found, over all frames."""
     box_tests: int
@@ -248,7 +248,8 @@ class Comparison:
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain lists, dictionaries, numbers and strings, ready for JSON.
 
-        Times are in seconds. ``format`` is the number of this layout.
+        Times are in seconds. ``format`` is the number of this layout. Edges of a scene that is
+        wider than floats reach are infinite here; the command line writes them as null.
         """
         parts = {entry.name: _plain(getattr(self, entry.name)) for entry in fields(self)}
         parts["checked"]["words"] = self.checked.words

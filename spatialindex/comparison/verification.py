@@ -1,9 +1,14 @@
 """Every answer against the oracle, before anything is timed.
 
 All contestants play the recording together. In a frame that is checked the oracle answers once,
-and each contestant is asked `pairs(among="active")`, `pairs(among="all")` and one batch of range
-queries, whose arrays have to be equal to the oracle's: same rows, same order, same type. A
-contestant that differs, or raises, is out from there on; the others go on.
+and each contestant is asked for the pairs that are timed, for those of `among="active"` and
+`among="all"`, and one batch of range queries, whose arrays have to be equal to the oracle's: same
+rows, same order, same type. A contestant that differs, or raises, is out from there on; the others
+go on.
+
+An index keeps its last pairs and mends them as long as the same option is asked. So each contestant
+plays on two indexes: one is asked the timed option alone, in every frame, as it is when it is
+timed; the other one is asked the other options.
 
 An example of what is said of one that differs::
 
@@ -31,7 +36,7 @@ if TYPE_CHECKING:
     from spatialindex.comparison.planning import Plan
     from spatialindex.comparison.playback import Playback
     from spatialindex.protocol import Among, Index
-    from spatialindex.scenes.recording import Frame
+    from spatialindex.scenes.recording import Changes, Frame
 
     Rows = NDArray[np.int64]
 
@@ -48,7 +53,7 @@ class Verification:
     frames: int
     """Frames in which it answered."""
     pair_rows: int
-    """Rows of pairs, over both ``among`` options."""
+    """Rows of pairs, over all ``among`` options that were asked."""
     query_rows: int
     """Rows of query answers."""
 
@@ -60,9 +65,26 @@ class _Expected:
     sample: Rows | None
     """Objects whose pairs are compared; None is all."""
     pairs: dict[Among, Rows]
-    """By the option; the timed one comes last, since statistics are about the last call."""
+    """By the option, the timed one first."""
     asked: NDArray[np.float64]
     found: Rows
+
+
+@dataclass(frozen=True)
+class _Seat:
+    """A contestant and the indexes on which it plays."""
+
+    entrant: Entrant
+    timed: Index
+    """Asked what is timed, and for no other pairs."""
+    other: Index | None
+    """Asked for the other pairs; None where no pairs are checked."""
+
+    def apply(self, changes: Changes) -> None:
+        """Play the changes of a frame."""
+        for index in (self.timed, self.other):
+            if index is not None:
+                changes.apply(index)
 
 
 def verify(
@@ -89,16 +111,19 @@ def verify(
     progress : callable, optional
         Called as ``progress(what, done, total)``.
     """
-    indexes = [entrant.contestant.make(play.ndim) for entrant in entrants]
+    seats = []
+    for entrant in entrants:
+        make = entrant.contestant.make
+        seats.append(_Seat(entrant, make(play.ndim), make(play.ndim) if plan.pairs else None))
     counted = {plan.frames[k] for k in spread(len(plan.frames), _COUNTED)}
     planned = set(plan.frames)
     total = plan.frames[-1] + 1
     pair_rows = query_rows = frames = 0
     for t in range(total):
         playing = [
-            (entrant, index)
-            for entrant, index in zip(entrants, indexes, strict=True)
-            if entrant.status == "ok" and entrant.check_seconds <= allowance
+            seat
+            for seat in seats
+            if seat.entrant.status == "ok" and seat.entrant.check_seconds <= allowance
         ]
         if not playing:
             break
@@ -108,36 +133,46 @@ def verify(
             frames += 1
             pair_rows += sum(len(rows) for rows in expected.pairs.values())
             query_rows += len(expected.found)
-        for entrant, index in playing:
+        for seat in playing:
             started = time.perf_counter()
-            with entrant.blamed("failed", f"frame {t}"):
-                changes.apply(index)
+            with seat.entrant.blamed("failed", f"frame {t}"):
+                seat.apply(changes)
                 if expected is not None:
-                    _check(entrant, index, plan, expected, t, takes_stats=t in counted)
-            entrant.check_seconds += time.perf_counter() - started
+                    _check(seat, play, plan, expected, t, takes_stats=t in counted)
+                elif plan.pairs:
+                    seat.timed.pairs(among=play.among)  # the next frame's are made of these
+            seat.entrant.check_seconds += time.perf_counter() - started
         if progress is not None:
             progress("checking", t + 1, total)
     return Verification(frames, pair_rows, query_rows)
 
 
 def _check(
-    entrant: Entrant, index: Index, plan: Plan, expected: _Expected, t: int, *, takes_stats: bool
+    seat: _Seat,
+    play: Playback,
+    plan: Plan,
+    expected: _Expected,
+    t: int,
+    *,
+    takes_stats: bool,
 ) -> None:
     """Ask one contestant everything and note the first answer that differs."""
+    entrant = seat.entrant
     found: list[tuple[str, str | None]] = []
     for among, rows in expected.pairs.items():
+        index = seat.timed if among == play.among or seat.other is None else seat.other
         answer = _sampled(index.pairs(among=among), expected.sample)
         found.append((f"pairs(among={among!r})", difference(answer, rows)))
     if plan.queries:
         call = f"query() of {plan.queries} boxes"
-        found.append((call, difference(index.query(expected.asked), expected.found)))
+        found.append((call, difference(seat.timed.query(expected.asked), expected.found)))
     for call, words in found:
         if words is not None:
             entrant.status = "differs"
             entrant.note = f"frame {t}, {call}: {words}"
             return
     if takes_stats:
-        entrant.stats.append(index.stats())
+        entrant.stats.append(seat.timed.stats())
     entrant.checked += 1
     entrant.last_checked = t
 
@@ -157,8 +192,8 @@ def _expect(play: Playback, plan: Plan, t: int) -> _Expected:
             # the boxes alone: layer and mask are taken into account below, for both rules
             overlapping = oracle.pairs(frame.ids, frame.boxes)
         a, b = (np.searchsorted(frame.ids, overlapping[:, k]) for k in (0, 1))
-        options: tuple[Among, Among] = ("active", "all")
-        for among in options if play.among == "all" else options[::-1]:
+        options: tuple[Among, ...] = ("active", "all")
+        for among in (play.among, *(option for option in options if option != play.among)):
             pairs[among] = overlapping[oracle.passes(state[a], state[b], among=among)]
     asked, found = np.empty((0, 2 * play.ndim)), np.empty((0, 2), np.int64)
     if plan.queries:

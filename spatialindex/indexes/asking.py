@@ -39,13 +39,14 @@ def ask_region(table: ObjectTable, region: Region) -> Ask:
         0 if table.sees_all(region.layers) else SEEN,
         table.boxes,
         table.state,
+        table.boxes is table.cover,
     )
 
 
 def ask_neighbours(table: ObjectTable, slots: NDArray[np.int32], rule: int) -> Ask:
     """Bundle the question whom slots touch: the pair rule, decided on the covering boxes."""
     boxes = table.cover[slots]
-    return Ask(INTERSECTS, boxes, boxes, slots, np.uint64(0), rule, table.cover, table.state)
+    return Ask(INTERSECTS, boxes, boxes, slots, np.uint64(0), rule, table.cover, table.state, True)
 
 
 def count_verdicts(

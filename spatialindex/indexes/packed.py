@@ -8,7 +8,7 @@ import numpy as np
 
 from spatialindex.constants import SLOT_DTYPE
 from spatialindex.errors import InvariantError
-from spatialindex.execution import NO_LIMIT, NO_ROWS, collect_rows, run_chunks
+from spatialindex.execution import NO_COUNTS, NO_LIMIT, NO_ROWS, collect_rows, run_chunks
 from spatialindex.indexes.asking import axes
 from spatialindex.kernels.blocks import change_list, scan_pairs, scan_regions
 from spatialindex.kernels.simd import LANES
@@ -132,10 +132,9 @@ class PackedList:
 
     def regions(self, ask: Ask, *, limit: int, workers: int, guess: int) -> NDArray[np.int32]:
         """Return ``(m, 2)`` rows (row of the batch, slot)."""
-        counts = np.zeros(len(ask.cull), np.int64)
 
         def fill(start: int, stop: int, out: NDArray[np.int32]) -> int:
-            return self._scan(ask, start, stop, counts, out, limit)
+            return self._scan(ask, start, stop, NO_COUNTS, out, limit)
 
         return collect_rows(fill, len(ask.cull), limit=limit, workers=workers, guess=guess)
 

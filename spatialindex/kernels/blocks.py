@@ -114,7 +114,7 @@ def hits_of_block(mask, bounds, slots, sure, block, q_in, ask, row, dim, out, k)
 
     Returns the count of answers so far, which goes on beyond the end of `out`.
     """
-    if ask.kind != INTERSECTS:
+    if ask.kind != INTERSECTS or not ask.is_cover:
         sure = np.uint64(0)
     elif mask & ~sure:
         sure |= inside8(bounds, block, q_in, dim)
@@ -186,8 +186,8 @@ def later_lanes(word, block, other):
 def scan_regions(bounds, slots, exact, n, ask, start, stop, counts, out, limit, dim):
     """Answer rows `start` to `stop` of a batch of regions by scanning a list of `n` boxes.
 
-    Adds the answers of each row to ``counts[row]``. Returns the whole count, or any number beyond
-    `limit` as soon as there are more.
+    Adds the answers of each row to ``counts[row]`` unless that is empty. Returns the whole count,
+    or any number beyond `limit` as soon as there are more.
     """
     q = local_floats()
     q_in = local_floats()
@@ -201,7 +201,8 @@ def scan_regions(bounds, slots, exact, n, ask, start, stop, counts, out, limit, 
             if mask != 0:
                 sure = is_exact & np.uint64(exact[block])
                 k = hits_of_block(mask, bounds, slots, sure, block, q_in, ask, row, dim, out, k)
-        counts[row] += k - before
+        if counts.shape[0]:
+            counts[row] += k - before
         if k > limit:
             return k
     return k

@@ -66,6 +66,8 @@ class Ask(NamedTuple):
     """``(capacity, 2*ndim)`` float64: the boxes that decide."""
     state: np.ndarray
     """``(capacity,)`` of `constants.STATE_DTYPE`."""
+    is_cover: bool
+    """Whether the boxes that decide are those that the structure covers."""
 
 
 @kernel

@@ -13,9 +13,11 @@ what `spatialindex.kernels.simd` writes as vector instructions.
 
 import hashlib
 import os
+import re
 import shutil
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import numba
@@ -27,6 +29,7 @@ PLAIN = bool(config.DISABLE_JIT or config.BOUNDSCHECK)
 """True when vector instructions are replaced by plain loops, whose bounds are checked."""
 
 _PACKAGE = Path(__file__).resolve().parent.parent
+_OURS = re.compile("kernels-[0-9a-f]{20}")
 _KEPT_CACHES = 4  # older versions' folders beyond these are removed when a new one is made
 
 
@@ -37,7 +40,7 @@ def _sources_key() -> str:
     for folder in ("kernels", "indexes"):
         files += sorted((_PACKAGE / folder).rglob("*.py"))
     for file in files:
-        digest.update(file.name.encode())
+        digest.update(file.relative_to(_PACKAGE).as_posix().encode())
         digest.update(file.read_bytes())
     digest.update(f"{numba.__version__} {sys.version_info[:3]} {config.BOUNDSCHECK}".encode())
     return digest.hexdigest()
@@ -46,7 +49,7 @@ def _sources_key() -> str:
 def _base_directory() -> Path:
     """Return the user's cache folder, as the platform has it."""
     if config.CACHE_DIR:
-        return Path(config.CACHE_DIR)
+        return Path(config.CACHE_DIR) / "spatialindex"
     if sys.platform == "win32":
         root = os.environ.get("LOCALAPPDATA", "~/AppData/Local")
     elif sys.platform == "darwin":
@@ -58,7 +61,8 @@ def _base_directory() -> Path:
 
 def _prune(base: Path) -> None:
     """Remove the folders of older versions, all but the newest few."""
-    caches = sorted(base.glob("kernels-*"), key=lambda path: path.stat().st_mtime, reverse=True)
+    caches = [path for path in base.iterdir() if _OURS.fullmatch(path.name)]
+    caches.sort(key=lambda path: path.stat().st_mtime, reverse=True)
     for old in caches[_KEPT_CACHES:]:
         shutil.rmtree(old, ignore_errors=True)
 
@@ -68,13 +72,16 @@ def cache_directory() -> Path | None:
     try:
         base = _base_directory()
         path = base / f"kernels-{_sources_key()}"
+        is_new = not path.exists()
         path.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=path):
             pass
-        os.utime(path)
-        _prune(base)
     except (OSError, RuntimeError):  # RuntimeError: no home folder to expand
         return None
+    with suppress(OSError):  # another process may be pruning too
+        os.utime(path)
+        if is_new:
+            _prune(base)
     return path
 
 

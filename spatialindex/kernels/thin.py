@@ -55,7 +55,7 @@ def _ask_for(handle, at, box, dim):
     boxes = carray(_pointer(handle[at, 0]), (handle[at, 1], 2 * ndim), np.float64)
     state = carray(_pointer(handle[at + 1, 0]), (handle[at + 1, 1],), STATE_DTYPE)
     nobody = carray(_pointer(handle[at, 0]), (0,), np.int32)
-    return Ask(INTERSECTS, region, region, nobody, np.uint64(0), 0, boxes, state)
+    return Ask(INTERSECTS, region, region, nobody, np.uint64(0), 0, boxes, state, True)
 
 
 @allocating_kernel

@@ -69,7 +69,7 @@ class _Grid(BoxIndex):
         return self._structure.edge
 
     def _admit(self, boxes: NDArray[np.float64]) -> None:
-        if self.oversized == "keep":
+        if self.oversized == "keep" or not len(boxes):
             return
         self._sync()
         held = self._structure.holds(boxes)

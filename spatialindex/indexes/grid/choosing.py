@@ -88,6 +88,8 @@ def choose_dense(
     cells, the longest side is halved about the median box as long as few boxes are left out.
     """
     n, ndim = len(boxes), boxes.shape[1] // 2
+    if not n:
+        return edge, np.zeros(6, np.int64)
     most = _PLACES_AN_OBJECT * n + 4096
     if world is not None:
         most = min(_PLACES_IN_A_WORLD * n + 65536, MOST_PLACES) if is_free else MOST_PLACES

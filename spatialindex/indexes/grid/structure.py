@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spatialindex.execution import NO_LIMIT, NO_ROWS, collect_rows, run_chunks
+from spatialindex.execution import NO_COUNTS, NO_LIMIT, NO_ROWS, collect_rows, run_chunks
 from spatialindex.indexes.asking import ask_neighbours, ask_region, axes, count_verdicts
 from spatialindex.indexes.grid.checking import check_members
 from spatialindex.indexes.grid.choosing import choose_dense, choose_edge, key_layout
@@ -288,10 +288,8 @@ class GridStructure:
         return rows
 
     def _from_cells(self, ask: Ask, *, limit: int, workers: int) -> NDArray[np.int32]:
-        counts = np.zeros(len(ask.cull), np.int64)
-
         def fill(start: int, stop: int, out: NDArray[np.int32]) -> int:
-            return self._query(ask, start, stop, counts, out, limit)
+            return self._query(ask, start, stop, NO_COUNTS, out, limit)
 
         n = len(ask.cull)
         return collect_rows(fill, n, limit=limit, workers=workers, guess=8 * n)
@@ -348,8 +346,7 @@ class GridStructure:
             total = self._find_pairs(weaker, 0, self._store.n_blocks, NO_ROWS, NO_LIMIT)
             if wide:
                 ask = ask_neighbours(self.table, self._wide.slots, weaker)
-                found = np.zeros(wide, np.int64)
-                total += self._query(ask, 0, wide, found, NO_ROWS, NO_LIMIT)
+                total += self._query(ask, 0, wide, NO_COUNTS, NO_ROWS, NO_LIMIT)
                 total += self._wide.count_pairs(weaker)
             return total
 

@@ -72,8 +72,8 @@ def query_regions(grid, ask, edge, start, stop, counts, out, limit, dim):
     """Answer rows `start` to `stop` of a batch of regions from the cells.
 
     Walks the cells of the region, or all blocks when those are fewer. Adds the answers of each row
-    to ``counts[row]``. Returns the whole count, or any number beyond `limit` as soon as there are
-    more.
+    to ``counts[row]`` unless that is empty. Returns the whole count, or any number beyond `limit`
+    as soon as there are more.
     """
     q = local_floats()
     q_in = local_floats()
@@ -107,7 +107,8 @@ def query_regions(grid, ask, edge, start, stop, counts, out, limit, dim):
                 if y > span[4]:
                     y = span[1]
                     x += 1
-        counts[row] += k - before
+        if counts.shape[0]:
+            counts[row] += k - before
         if k > limit:
             return k
     return k
