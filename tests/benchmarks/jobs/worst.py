@@ -1,0 +1,121 @@
+"""Worst cases: scenes and parameters that a structure is not made for, beside what is usual."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tests.benchmarks.jobs import common
+from tests.benchmarks.jobs.pairs import of_peer, of_structure
+from tests.benchmarks.model import Figures, Group, Task
+from tests.benchmarks.peers import peers
+from tests.benchmarks.scenes import Scene, scenes
+from tests.benchmarks.structures import Structure, has_parameter, structures
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from tests.benchmarks.settings import Settings
+
+__all__ = ["groups"]
+
+_MOST_AT_ONE_POINT = 2_000  # two million pairs
+_MOST_IN_ONE_CELL = 10_000  # fifty million meetings
+_TIMES = {"cells far too small": 1 / 16, "cells far too large": 64.0}  # of a median longest edge
+
+Make = Callable[["Settings", Scene], list[Task]]
+
+
+def groups(settings: Settings) -> Iterator[Group]:
+    """Make four groups a scene, the worst cases of its size."""
+    cases: tuple[tuple[str, str, int, Make], ...] = (
+        ("point", "everything at one point", _MOST_AT_ONE_POINT, _as_it_is),
+        ("", "everything in one cell", _MOST_IN_ONE_CELL, _in_one_cell),
+        ("planet", "a planet that meets everything, beside the scene without it", 0, _planet),
+        ("", "cells far too small and far too large", _MOST_IN_ONE_CELL, _bad_cells),
+    )
+    for scene in scenes(settings):
+        for kind, what, most, make in cases:
+            if not scene.is_generated:
+                continue
+            case = replace(scene, name=kind or scene.name, n=min(scene.n, most or scene.n))
+            yield Group(
+                "worst",
+                *(case.name, case.n, case.ndim),
+                f"{what}: insert + pairs from scratch",
+                partial(make, settings, case),
+                baselines=common.BASELINES,
+            )
+
+
+def _figures(structure: Structure, boxes: NDArray[np.float64]) -> Figures:
+    """Return what a structure holds and does."""
+    index = structure.of(boxes)
+    index.pairs()
+    stats = index.stats()
+    names = ("entries", "max_bucket", "wide", "candidates")
+    return {name.replace("_", " "): getattr(stats, name) for name in names}
+
+
+def _task(structure: Structure, boxes: NDArray[np.float64], **options: Any) -> Task:
+    return of_structure(structure, boxes, 1, figures=partial(_figures, structure, boxes), **options)
+
+
+def _as_it_is(settings: Settings, scene: Scene) -> list[Task]:
+    boxes = scene.boxes()
+    tasks = [_task(structure, boxes) for structure in _able(settings, scene)]
+    return tasks + [of_peer(peer, boxes) for peer in peers(settings, scene.ndim, scene.n, "pairs")]
+
+
+def _able(settings: Settings, scene: Scene) -> list[Structure]:
+    return structures(settings, scene.ndim, scene.n, is_quadratic=True)
+
+
+def _with_cells(structure: Structure, cell_size: float, note: str) -> Structure:
+    return replace(structure, parameters={"cell_size": cell_size}, note=note)
+
+
+def _in_one_cell(settings: Settings, scene: Scene) -> list[Task]:
+    boxes = scene.boxes()
+    lowest, highest = boxes.min(), boxes.max()
+    inside = boxes - lowest  # the cell at the origin holds all of it
+    tasks = []
+    for structure in _able(settings, scene):
+        tasks.append(_task(structure, inside, baseline=structure.label))
+        if has_parameter(structure, "cell_size"):
+            crowded = _with_cells(structure, 2 * float(highest - lowest), "one cell")
+            tasks.append(_task(crowded, inside, baseline=structure.label))
+    return tasks
+
+
+def _bad_cells(settings: Settings, scene: Scene) -> list[Task]:
+    boxes = scene.boxes()
+    edge = float(np.median((boxes[:, scene.ndim :] - boxes[:, : scene.ndim]).max(axis=1))) or 1.0
+    tasks = []
+    for structure in _able(settings, scene):
+        if has_parameter(structure, "cell_size"):
+            tasks.append(_task(structure, boxes, baseline=structure.label))
+            for note, times in _TIMES.items():
+                bad = _with_cells(structure, edge * times, note)
+                tasks.append(_task(bad, boxes, baseline=structure.label))
+    return tasks
+
+
+def _planet(settings: Settings, scene: Scene) -> list[Task]:
+    boxes, without = scene.boxes(), replace(scene, name="uniform").boxes()
+    tasks = []
+    for structure in _able(settings, scene):
+        usual = replace(structure, note="without it")
+        tasks.append(_task(structure, boxes, baseline=usual.label))
+        tasks.append(_task(usual, without, baseline=usual.label, question="without"))
+    for peer in peers(settings, scene.ndim, scene.n, "pairs"):
+        label = f"{peer.name} without it"
+        tasks.append(of_peer(peer, boxes, baseline=label))
+        tasks.append(of_peer(peer, without, label=label, baseline=label, question="without"))
+    return tasks
