@@ -916,9 +916,11 @@ class BoxIndex:
     __copy__ = copy
 
     def __getstate__(self) -> dict[str, Any]:
-        # brought up to date, nothing of it changes by reads of other threads while it is copied
-        self._sync()
-        state = {key: value for key, value in self.__dict__.items() if key != "_lock"}
+        # brought up to date, only kept pairs change by reads of other threads while it is copied
+        with self._lock:
+            self._sync()
+            state = {key: value for key, value in self.__dict__.items() if key != "_lock"}
+            state["_kept"] = copy.copy(self._kept)  # rows and what has changed since, together
         return state | {"_single": None}  # addresses are of this process and these arrays
 
     def __setstate__(self, state: dict[str, Any]) -> None:

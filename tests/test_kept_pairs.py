@@ -114,3 +114,29 @@ def test_unsorted_pairs_go_on_from_kept_ones():
     assert index.pairs(sort=False).tolist() == [[0, 1], [1, 2]]
     index.remove(0)
     assert index.pairs().tolist() == [[1, 2]]
+
+
+class AskedWhileCopied(np.ndarray):
+    """Kept rows during whose copying another reader asks for the pairs."""
+
+    def __deepcopy__(self, memo):
+        self.ask()
+        return np.array(self)
+
+
+def test_a_copy_is_right_when_pairs_are_asked_while_it_is_made():
+    index = always_keeping("brute-force")(2)
+    index.insert([[0, 0, 1, 1], [1, 1, 2, 2], [5, 5, 6, 6]])
+    index.pairs()
+    index.update(0, [6, 6, 7, 7])
+    plain = index._kept.rows
+    asked = []
+
+    def ask():
+        index._kept.rows = plain  # kernels take no subclass
+        asked.append(index.pairs().tolist())
+
+    index._kept.rows = plain.view(AskedWhileCopied)
+    index._kept.rows.ask = ask
+    assert copy.deepcopy(index).pairs().tolist() == [[0, 2]]
+    assert asked == [[[0, 2]]]
