@@ -117,7 +117,7 @@ def test_compare_hands_its_options_on(recording):
 def test_compare_ends_with_1_when_a_structure_differs(recording, wrong):
     result = run("compare", recording, "--structures", f"brute-force,{wrong}", *QUICK)
     assert result.exit_code == 1
-    assert "DIFFERS  wrong: frame 0, pairs(among='all'): 1 row is missing" in result.stdout
+    assert "DIFFERS  wrong: frame 0, pairs(among='active'): 1 row is missing" in result.stdout
 
 
 @pytest.mark.parametrize("width", ["40", "72", "120"])
@@ -280,6 +280,18 @@ def test_info_writes_json_of_the_same_figures(recording):
     index = si.BruteForce(ndim=2)
     index.insert(rec.frame(0).boxes)
     assert value["pairs"][0] == {"frame": 0, "pairs": len(index.pairs())}
+
+
+@pytest.mark.parametrize("verb", ["info", "compare"])
+def test_json_has_null_for_an_edge_beyond_the_range_of_floats(verb, tmp_path):
+    path, far = tmp_path / "wide.npz", 1e308
+    si.Recording([[[-far, 0, far, 1], [0, 0, 1, 1]]]).save(path)
+    result = run(verb, path, "--json", *(QUICK if verb == "compare" else []))
+    assert result.exit_code == 0
+    value = json.loads(result.stdout, parse_constant=pytest.fail)
+    scene = (value["comparisons"][0] if verb == "compare" else value)["scene"]
+    assert scene["longest_edges"] == [1.0, None, None]
+    assert scene["bounds"] == [-far, 0.0, far, 1.0]
 
 
 def test_info_counts_no_pairs_where_there_are_too_many(monkeypatch):

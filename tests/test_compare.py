@@ -21,6 +21,7 @@ from spatialindex.comparison.results import JOBS, Row, Timing
 from spatialindex.comparison.verdict import decide, milliseconds
 from spatialindex.comparison.verification import difference
 from spatialindex.indexes.brute_force import BruteForce
+from spatialindex.keeping import KeptPairs
 from spatialindex.registry import Entry, register, unregister
 
 PLENTY = 600.0  # seconds: nothing is cut short, so that all figures but times are the same
@@ -116,7 +117,7 @@ class RaisesAtFirst(_Toy):
 
 
 class LateLiar(_Toy):
-    """Right while it is checked, wrong when the same is asked of its fourth index."""
+    """Right while it is checked, wrong when the same is asked of its fifth index."""
 
     name = "late-liar"
     made = 0
@@ -124,7 +125,7 @@ class LateLiar(_Toy):
     def __init__(self, ndim=2):
         super().__init__(ndim)
         type(self).made += 1
-        self.lies = type(self).made > 3
+        self.lies = type(self).made > 4
 
     def spoilt(self, rows):
         return rows[1:] if self.lies else rows
@@ -239,7 +240,7 @@ def test_parameters_make_contestants_of_one_structure(moving):
 @pytest.mark.parametrize(
     ("broken", "words"),
     [
-        (LosesOne, r"frame 0, pairs\(among='all'\): 1 row is missing, first \(\d+, \d+\)$"),
+        (LosesOne, r"frame 0, pairs\(among='active'\): 1 row is missing, first \(\d+, \d+\)$"),
         (Invents, r"frame 0, pairs.*: 1 row is too much, first \(1000000, 1000001\)$"),
         (Repeats, r"frame 0, pairs.*: \d+ rows are there more than once$"),
         (Disorders, r"frame 0, pairs.*: the rows are right, but not in canonical order$"),
@@ -285,6 +286,47 @@ def test_the_answers_that_are_timed_are_compared_too(moving, broken):
     assert row.status == "differs"
     assert row.note.startswith("while timed, frame 0 of fresh index 0, against brute-force: 1 row")
     assert row.build is None
+
+
+def crowd(frames, among="active"):
+    """Make 20 boxes that all meet, of which two take a step in each frame."""
+    boxes = np.tile([0.0, 0.0, 9.0, 9.0], (frames, 20, 1))
+    for t in range(1, frames):
+        boxes[t:, [2 * t % 20, (2 * t + 1) % 20]] += 0.125
+    static = [True] * 3 + [False] * 17
+    return si.Recording(boxes, static=static if among != "active" else None)
+
+
+@pytest.mark.parametrize("among", ["active", "dynamic", "all"])
+@pytest.mark.parametrize("structure", ["brute-force", "hash-grid"])
+def test_pairs_that_are_mended_wrongly_differ(structure, among, monkeypatch):
+    merged = KeptPairs.merged
+    monkeypatch.setattr(KeptPairs, "merged", lambda *args: merged(*args)[1:])
+    monkeypatch.setattr("spatialindex.indexes.grid.structure.GridStructure.kept_share", np.inf)
+    row = compare(crowd(3), [structure], among=among).row(structure)
+    assert (row.status, row.note) == (
+        "differs",
+        f"frame 1, pairs(among='{among}'): 1 row is missing, first (0, 1)",
+    )
+
+
+def test_pairs_are_mended_from_frame_to_frame_where_few_frames_are_checked(monkeypatch):
+    rec = crowd(8)
+    assert compare(rec, ["brute-force"], jobs=["pairs"], work=1).checked.frames == 2
+    monkeypatch.setattr(KeptPairs, "merged", lambda kept, *args: kept.rows[:0])
+    row = compare(rec, ["brute-force"], jobs=["pairs"], work=1).row("brute-force")
+    assert row.status == "differs"
+    assert row.note.startswith("frame 7, pairs(among='active'): 19 rows are missing")
+
+
+def test_pairs_among_dynamic_are_checked_when_they_are_timed():
+    rec = si.Recording(
+        [[[0, 0, 1, 1]] * 3], static=[True, True, False], asleep=[[False] * 2 + [True]]
+    )
+    result = compare(rec, ["brute-force"], among="dynamic")
+    assert result.agrees
+    assert result.checked.pair_rows == 3 + 0 + 2  # all, active, dynamic
+    assert result.row("brute-force").work.pairs == 2
 
 
 @pytest.mark.parametrize("broken", [LosesOne], indirect=True)

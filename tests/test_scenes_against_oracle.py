@@ -66,11 +66,16 @@ def expected_of(name):
 def test_every_frame_has_the_answers_of_the_oracle(name, structure):
     recording = recording_of(name)
     index = si.create(structure, recording.ndim)
+    keeping = si.create(
+        structure, recording.ndim
+    )  # asked one option: its pairs are kept and mended
     ndim = recording.ndim
     for t, (changes, expected) in enumerate(
         zip(recording.replay(), expected_of(name), strict=True)
     ):
         changes.apply(index)
+        changes.apply(keeping)
+        assert_same(keeping.pairs(), expected["active"], f"kept pairs of frame {t}")
         frame = recording.frame(t)
         assert_same(index.ids, frame.ids, f"ids of frame {t}")
         assert_same(index.boxes(), frame.boxes, f"boxes of frame {t}")
@@ -83,6 +88,7 @@ def test_every_frame_has_the_answers_of_the_oracle(name, structure):
         if t % 50 == 0:
             index.validate()
     index.validate()
+    keeping.validate()
 
 
 def test_recordings_are_bundled_and_not_trivial():
