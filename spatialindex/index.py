@@ -841,7 +841,8 @@ class BoxIndex:
         self._sync()
         rows = self._structure.query(region, limit=self.max_rows, workers=workers)
         labels = _row_labels(_UNLABELLED, region.cull)
-        relation = _named(rows, 0, labels, self._table.labels(), sort=sort)
+        # few ids cost nothing to sort, and one box asked in other ways gives them sorted
+        relation = _named(rows, 0, labels, self._table.labels(), sort=sort or is_one)
         return relation[:, 1].copy() if is_one else relation
 
     # -- upkeep -------------------------------------------------------------------------------
