@@ -1,9 +1,9 @@
 """The pairs of the last call, kept until something changes, and what has changed since.
 
 Most objects of most scenes rest or move where nobody is. After a few changes the next pairs are the
-kept ones, less the rows of changed objects, plus what the changed objects touch now: the cost
-follows what changed. When much has changed, pairs from scratch are cheaper; where that border lies
-is a measured constant of each structure.
+kept ones, less the rows of changed objects, plus what the changed objects touch now: what is asked
+follows what changed, and one pass over the kept rows merges it in. When much has changed, pairs
+from scratch are cheaper; where that border lies is a measured constant of each structure.
 """
 
 from __future__ import annotations

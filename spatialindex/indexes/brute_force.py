@@ -33,7 +33,9 @@ __all__ = ["BruteForce", "BruteForceStructure"]
 class BruteForceStructure:
     """All slots in one packed list."""
 
-    kept_share = 0.3  # 10,000 boxes: 12 ms from scratch, 2.3 ms with a tenth changed, 35 with all
+    # 10,000 boxes: 12 ms from scratch, 2.3 ms with a tenth changed, 35 with all;
+    # python -m tests.benchmarks --job kept
+    kept_share = 0.3
 
     def __init__(self, table: ObjectTable) -> None:
         self.table = table

@@ -18,6 +18,7 @@ from spatialindex.kernels.mixing import mix
 
 __all__ = ["edge_costs", "measure_sample"]
 
+# python -m tests.benchmarks --job cells
 # ns: to enter a cell, to meet a block of eight in it, to scan past one box
 _ENTER = 30.0
 _TEST = 2.0

@@ -70,9 +70,11 @@ class GridStructure:
         The bounds of a dense grid; None: chosen from the boxes at each build.
     """
 
-    # 10,000 boxes: 0.38 ms kept and 0.48 anew with 5 % changed, 0.59 and 0.55 with 10 %
+    # 10,000 boxes: 0.38 ms kept and 0.48 anew with 5 % changed, 0.59 and 0.55 with 10 %;
+    # python -m tests.benchmarks --job kept
     kept_share = 0.06
-    # of the objects changed: beyond, building anew is cheaper than changing memberships
+    # of the objects changed: beyond, building anew is cheaper than changing memberships;
+    # python -m tests.benchmarks --job bulk
     bulk_share = 0.4
 
     def __init__(
