@@ -80,8 +80,10 @@ def structures() -> tuple[Entry, ...]:
     return tuple(_ENTRIES.values())
 
 
-def find(name: str) -> Entry:
-    """Return the entry of that name, or raise `InvalidArgumentError` that suggests the nearest."""
+def find(name: str | Entry) -> Entry:
+    """Return the entry of that name, or raise `InvalidArgumentError` with the nearest one."""
+    if isinstance(name, Entry):
+        name = name.name
     entry = _ENTRIES.get(name)
     if entry is not None:
         return entry
@@ -90,13 +92,13 @@ def find(name: str) -> Entry:
     raise InvalidArgumentError(f"unknown structure {name!r}; {hint}known: {', '.join(_ENTRIES)}")
 
 
-def create(name: str, ndim: int = 2, **parameters: Any) -> Index:
+def create(name: str | Entry, ndim: int = 2, **parameters: Any) -> Index:
     """Make an empty index by the name of its structure.
 
     Parameters
     ----------
     name : str
-        A registered name; `structures` lists them.
+        A registered name: `entry.name` of the entries that `structures` lists.
     ndim : {2, 3}
         Number of dimensions.
     **parameters
@@ -119,7 +121,7 @@ def create(name: str, ndim: int = 2, **parameters: Any) -> Index:
     entry = find(name)
     if ndim not in entry.ndims:
         raise InvalidArgumentError(
-            f"ndim={ndim!r}: {name} indexes {' or '.join(f'{n}D' for n in entry.ndims)} boxes"
+            f"ndim={ndim!r}: {entry.name} indexes {' or '.join(f'{n}D' for n in entry.ndims)} boxes"
         )
     known = [parameter.name for parameter in entry.parameters]
     for parameter in parameters:
@@ -127,7 +129,7 @@ def create(name: str, ndim: int = 2, **parameters: Any) -> Index:
             near = get_close_matches(parameter, known, n=1, cutoff=0.4)
             hint = f"did you mean {near[0]!r}? " if near else ""
             has = f"it has {', '.join(known)}" if known else "it has no parameters"
-            raise InvalidArgumentError(f"{name} has no parameter {parameter!r}; {hint}{has}")
+            raise InvalidArgumentError(f"{entry.name} has no parameter {parameter!r}; {hint}{has}")
     index: Index = entry.load()(ndim, **parameters)
     return index
 

@@ -81,7 +81,7 @@ def _grid(recording: Recording, facts: SceneFacts, pairs: dict[int, int | None])
         ("moving", f"{facts.moved:,.1f} boxes change in a frame, {facts.most_moved:,} at most"),
         ("come and go", f"{facts.inserted:,} inserted, {facts.removed:,} removed on the way"),
         ("sensors", f"{facts.sensors:,}"),
-        ("layers", f"{facts.layers:,} combinations of layer and mask"),
+        ("layers", f"{facts.layers:,} combination{'s' * (facts.layers != 1)} of layer and mask"),
         ("longest edges", f"smallest {small:.4g}, median {middle:.4g}, largest {large:.4g}"),
         ("bounds", f"{_point(facts.bounds[:half])} to {_point(facts.bounds[half:])}"),
         ("pairs", ", ".join(f"{_count(count)} in frame {t}" for t, count in pairs.items())),

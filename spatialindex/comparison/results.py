@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal
 
+from spatialindex.errors import SpatialIndexError
+
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
@@ -264,7 +266,13 @@ class Comparison:
             Columns that there are; 100 when it is not given. Tables that would be wider are cut
             into several below each other.
         """
-        from spatialindex.comparison.tables import draw  # rich is an extra, wanted only here
+        try:
+            from spatialindex.comparison.tables import draw  # rich is an extra, wanted only here
+        except ModuleNotFoundError as error:
+            raise SpatialIndexError(
+                f"tables need {error.name}, which is not installed; "
+                'pip install "spatialindex[compare]", or use as_dict()'
+            ) from error
 
         return draw(self, 100 if width is None else width)
 

@@ -100,7 +100,10 @@ def _figures(result: Comparison, width: int) -> list[RenderableType]:
         Text(
             f"{_BEST} best of its column; frame = {' + '.join(result.frame_jobs)}; {pairs}", "dim"
         ),
-        Text("compile: first calls in this process, compiling or loading what was compiled", "dim"),
+        Text(
+            "compile: first calls in this process; of two that share kernels the first pays",
+            "dim",
+        ),
         Text(result.machine.words, "dim"),
     ]
 

@@ -74,7 +74,7 @@ def decide(
         other = milliseconds(against.frame.median if against.frame else 0.0)
         words = (
             f"no clear winner: {best.label}, {took}, and {against.label}, {other} ms, "
-            f"are too close to say ({faster})"
+            f"are too close to say ({best.label} {ratio:.3g}x as fast, {faster})"
         )
     return Verdict(
         best.label, against.label, ratio, won, len(common), is_clear, reasons, contrary, words
