@@ -49,7 +49,7 @@ settings.register_profile(
     # the first example of a structure compiles its kernels
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile("small", settings.get_profile("deterministic"), max_examples=10)
+settings.register_profile("small", settings.get_profile("deterministic"), max_examples=5)
 settings.load_profile("small" if IS_SMALL else "deterministic")
 
 

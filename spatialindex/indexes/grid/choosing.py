@@ -96,21 +96,41 @@ def choose_dense(
     around = np.concatenate([boxes[:, :ndim].min(0), boxes[:, ndim:].max(0)])
     sample = boxes[:: max(1, n // _SAMPLE)]
     center = np.median(sample[:, :ndim], axis=0)
-    while True:
-        bounds = cell_bounds(around if world is None else world, edge)
-        if world is None:
-            middle = cell_bounds(np.concatenate([center, center]), edge)[:3]
-            while count_places(bounds) > most:
-                d = int(np.argmax(bounds[3:] - bounds[:3]))
-                half = np.floor((bounds[3 + d] - bounds[d]) / 4)
-                bounds[d] = max(bounds[d], middle[d] - half)
-                bounds[3 + d] = min(bounds[3 + d], middle[d] + half)
-        is_small = count_places(bounds) <= most
-        if not is_free or (is_small and world is not None):
-            return edge, bounds.astype(np.int64)
-        if is_small and _share_outside(sample, edge, bounds) <= _MOST_LEFT_OUT:
-            return edge, bounds.astype(np.int64)
-        edge *= 2.0
+    middle_box = np.concatenate([center, center])
+
+    def fitting(exponent: int) -> NDArray[np.float64] | None:
+        """Return the bounds for an edge so many times doubled, None where they do not do."""
+        larger = math.ldexp(edge, exponent)
+        bounds = cell_bounds(around if world is None else world, larger)
+        if world is not None:
+            return bounds if not is_free or count_places(bounds) <= most else None
+        bounds = _halved(bounds, cell_bounds(middle_box, larger)[:3], most)
+        left_out = _share_outside(sample, larger, bounds) if is_free else 0.0
+        return bounds if left_out <= _MOST_LEFT_OUT else None
+
+    # the least doubling that does: first in growing steps, then between the last two of them
+    most_exponent = 1023 - math.frexp(edge)[1]  # at which no box covers more than a few cells
+    low, high = -1, 0
+    while fitting(high) is None and high < most_exponent:
+        low, high = high, min(2 * high + 1, most_exponent)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if fitting(middle) is not None else (middle, high)
+    bounds = fitting(high)
+    assert bounds is not None
+    return math.ldexp(edge, high), bounds.astype(np.int64)
+
+
+def _halved(
+    bounds: NDArray[np.float64], middle: NDArray[np.float64], most: int
+) -> NDArray[np.float64]:
+    """Halve the longest side of bounds about a middle cell until they hold no more than `most`."""
+    while count_places(bounds) > most:
+        d = int(np.argmax(bounds[3:] - bounds[:3]))
+        half = np.floor((bounds[3 + d] - bounds[d]) / 4)
+        bounds[d] = max(bounds[d], middle[d] - half)
+        bounds[3 + d] = min(bounds[3 + d], middle[d] + half)
+    return bounds
 
 
 def _share_outside(boxes: NDArray[np.float64], edge: float, bounds: NDArray[np.float64]) -> float:
