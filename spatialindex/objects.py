@@ -632,8 +632,8 @@ class ObjectTable:
         """Make room in the hash map, at most half full."""
         from spatialindex.kernels.idmap import add_ids
 
-        if 2 * entries <= len(self._map_ids):
-            return
+        if len(self._map_ids) and 2 * entries <= len(self._map_ids):
+            return  # a map without places could not be searched, not even for nothing
         size = 1 << (2 * max(entries, 8)).bit_length()
         self._map_ids = np.full(size, -1, ID_DTYPE)
         self._map_slots = np.empty(size, SLOT_DTYPE)

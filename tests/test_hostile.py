@@ -348,3 +348,15 @@ def test_threads_have_ended_when_an_error_is_raised():
     with pytest.raises(ValueError):  # noqa: PT011 - the bare one above
         run_chunks(task, 1000, 4)
     assert running == [0]
+
+
+def test_an_emptied_table_of_sparse_ids_can_be_asked_after_a_rebuild():
+    index = si.BruteForce()
+    index.insert([UNIT, UNIT], ids=[0, 10**6])
+    index.remove([0, 10**6])
+    index.rebuild()
+    assert 5 not in index
+    with pytest.raises(si.UnknownIdError, match="id is 33838, which is not in the index of 0"):
+        index.update(33838, UNIT)
+    assert index.insert(UNIT, 7) == 7
+    assert index.ids.tolist() == [7]
