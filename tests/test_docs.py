@@ -198,10 +198,14 @@ def test_every_layer_of_the_code_is_in_the_architecture():
     assert sorted(described) == sorted(set(layers) - {"__main__"})
 
 
-def test_every_page_is_in_the_navigation():
+def test_every_page_is_in_the_navigation_and_on_the_front_pages():
     configuration = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     for page in DOCS.rglob("*.md"):
-        assert str(page.relative_to(DOCS)) in configuration
+        name = str(page.relative_to(DOCS))
+        assert name in configuration
+        if name.split("/")[0] in ("tutorial", "how-to", "explanation"):
+            assert f"(docs/{name})" in (ROOT / "README.md").read_text(encoding="utf-8")
+            assert f"({name})" in (DOCS / "index.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
