@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spatialindex.checks import (
-    AXES,
     Place,
     as_boxes,
     as_coordinates,
@@ -33,6 +32,7 @@ from spatialindex.checks import (
     refuse_negative,
     refuse_nonfinite,
 )
+from spatialindex.constants import AXES
 from spatialindex.errors import InvalidArgumentError, InvalidBoxError
 from spatialindex.outward import add_down, add_up, extent_bounds
 

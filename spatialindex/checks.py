@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from spatialindex.constants import BOX_DTYPE, NDIMS
+from spatialindex.constants import AXES, BOX_DTYPE, EXACT_INTEGER, NDIMS
 from spatialindex.errors import InvalidArgumentError, InvalidBoxError
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
-    "AXES",
     "Place",
     "as_boxes",
     "as_coordinates",
@@ -43,12 +42,6 @@ __all__ = [
     "refuse_negative",
     "refuse_nonfinite",
 ]
-
-AXES: Final = "xyz"
-"""Letters of the axes, as messages name them."""
-
-_EXACT_INTEGER: Final = 2**53
-"""Up to this magnitude float64 has every integer."""
 
 _WIDTHS: Final = tuple(2 * ndim for ndim in NDIMS)
 
@@ -314,7 +307,7 @@ def as_float64(
     if kind == "O":
         _refuse_integers(array, place, error)
         raise error(f"{place.name}: dtype object is not real numbers; convert with astype(float)")
-    if kind in "iu" and array.size and max(int(array.max()), -int(array.min())) > _EXACT_INTEGER:
+    if kind in "iu" and array.size and max(int(array.max()), -int(array.min())) > EXACT_INTEGER:
         _refuse_integers(array, place, error)
     with np.errstate(all="ignore"):  # what overflows is told below, and not by a warning
         floats = np.array(array, dtype=BOX_DTYPE, order="C")
@@ -333,14 +326,14 @@ def _refuse_mixed_integers(
     array: NDArray[np.float64], source: Any, place: Place, error: type[Exception]
 ) -> None:
     """Find integers that NumPy rounded silently, because a list had floats as well."""
-    if array.size and np.abs(array).max() >= _EXACT_INTEGER:
+    if array.size and np.abs(array).max() >= EXACT_INTEGER:
         _refuse_integers(np.array(source, dtype=object), place, error)
 
 
 def _refuse_integers(array: NDArray[Any], place: Place, error: type[Exception]) -> None:
     """Raise for the first integer that is beyond the integers of float64, if there is one."""
     for flat, value in enumerate(array.flat):
-        if isinstance(value, Integral) and abs(int(value)) > _EXACT_INTEGER:
+        if isinstance(value, Integral) and abs(int(value)) > EXACT_INTEGER:
             raise error(
                 f"{place(flat)} {int(value)} is beyond 2**53, where float64 skips integers; "
                 f"shift or scale the coordinates"

@@ -7,8 +7,10 @@ import numpy as np
 __all__ = [
     "ALL",
     "AMONG",
+    "AXES",
     "BOX_DTYPE",
     "DEFAULT_LAYER",
+    "EXACT_INTEGER",
     "ID_DTYPE",
     "MAX_CELLS",
     "MAX_ROWS",
@@ -18,6 +20,12 @@ __all__ = [
     "SLOT_DTYPE",
     "STATE_DTYPE",
 ]
+
+AXES: Final = "xyz"
+"""Letters of the axes, as messages name them."""
+
+EXACT_INTEGER: Final = 2**53
+"""Up to this magnitude float64 has every integer."""
 
 NDIMS: Final = (2, 3)
 """Numbers of dimensions that boxes can have."""

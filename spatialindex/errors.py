@@ -16,6 +16,9 @@ so that both ``except SpatialIndexError`` and ``except ValueError`` work::
 A call that raises has changed nothing.
 """
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 __all__ = [
     "CoverageError",
     "DuplicateIdError",
@@ -26,6 +29,7 @@ __all__ = [
     "ResultTooLargeError",
     "SpatialIndexError",
     "UnknownIdError",
+    "did_you_mean",
 ]
 
 
@@ -67,3 +71,12 @@ class RecordingError(SpatialIndexError, ValueError):
 
 class InvariantError(SpatialIndexError, AssertionError):
     """`validate` found a broken invariant: a bug of the library, please report it."""
+
+
+def did_you_mean(word: object, known: Iterable[str], *, cutoff: float = 0.4) -> str:
+    """Return a question that names the known word nearest to a wrong one; empty without one.
+
+    `cutoff` is how alike the two have to be, from 0 to 1.
+    """
+    near = get_close_matches(str(word), known, n=1, cutoff=cutoff)
+    return f"did you mean {near[0]!r}? " if near else ""

@@ -13,7 +13,6 @@ from __future__ import annotations
 import copy
 import threading
 from contextlib import contextmanager
-from difflib import get_close_matches
 from operator import is_
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -32,7 +31,13 @@ from spatialindex.constants import (
     SENSORS,
     SLOT_DTYPE,
 )
-from spatialindex.errors import InvalidArgumentError, InvariantError, SpatialIndexError
+from spatialindex.errors import (
+    InvalidArgumentError,
+    InvariantError,
+    ResultTooLargeError,
+    SpatialIndexError,
+    did_you_mean,
+)
 from spatialindex.execution import NO_LIMIT, check_workers, too_large
 from spatialindex.keeping import KeptPairs
 from spatialindex.objects import Labels, ObjectTable, as_ids, as_layers
@@ -414,8 +419,8 @@ class BoxIndex:
             return
         share = getattr(self._structure, "kept_share", _KEPT_SHARE)
         self._kept.note(changes, share * len(self))
-        if self._table.is_sparse():  # slots are renumbered, ids and with them kept pairs stay
-            self._kept.forget()
+        if self._table.is_sparse():
+            self._kept.forget()  # the slots noted as changed are renumbered
             self._table.compact()
             self._structure.rebuild()
         else:
@@ -611,10 +616,7 @@ class BoxIndex:
         >>> index.pairs()
         array([[0, 1]])
         """
-        options = (
-            AMONG[_code("among", among, AMONG)],
-            SENSORS[_code("sensors", sensors, SENSORS)],
-        )
+        options = _pair_options(among, sensors)
         workers = check_workers(workers)
         with self._lock:
             self._sync()
@@ -685,13 +687,10 @@ class BoxIndex:
         """
         if isinstance(chunk, bool) or not isinstance(chunk, int | np.integer) or chunk < 1:
             raise InvalidArgumentError(f"chunk is {chunk!r}: pass the most rows of a piece, >= 1")
-        rule_for = (
-            AMONG[_code("among", among, AMONG)],
-            SENSORS[_code("sensors", sensors, SENSORS)],
-        )
+        options = _pair_options(among, sensors)
         workers = check_workers(workers)
         self._sync()
-        rule = self._table.pair_rule(*rule_for)
+        rule = self._table.pair_rule(*options)
         return self._pieces(int(chunk), rule, sort, workers, self._version)
 
     def _pieces(
@@ -735,8 +734,6 @@ class BoxIndex:
     def _try_touching(
         self, slots: NDArray[np.int32], rule: int, limit: int, workers: int
     ) -> NDArray[np.int32] | None:
-        from spatialindex.errors import ResultTooLargeError
-
         try:
             return self._structure.touching(slots, rule, limit=limit, workers=workers)
         except ResultTooLargeError:
@@ -775,25 +772,25 @@ class BoxIndex:
         here_layers, there_layers = _layers(layers), _layers(other_layers, "other_layers")
         workers = check_workers(workers)
         self._sync()
-        if not _is_index(other):
-            array: Any = other
-            boxes = as_boxes(array, self.ndim, infinite=True).reshape(-1, 2 * self.ndim)
+        there: Any = other
+        if not _is_index(there):
+            boxes = as_boxes(there, self.ndim, infinite=True).reshape(-1, 2 * self.ndim)
             names = _UNLABELLED
-        elif other.ndim != self.ndim:  # type: ignore[union-attr]
+        elif there.ndim != self.ndim:
             raise InvalidArgumentError(
-                f"other has ndim {other.ndim}, this index {self.ndim}; "  # type: ignore[union-attr]
+                f"other has ndim {there.ndim}, this index {self.ndim}; "
                 "both need the same number of dimensions"
             )
-        elif isinstance(other, BoxIndex) and len(other) > len(self):
+        elif isinstance(there, BoxIndex) and len(there) > len(self):
             # the smaller side asks
-            other._sync()
+            there._sync()
             names, boxes = _seen(self, here_layers)
-            rows = other._structure.query(
+            rows = there._structure.query(
                 Region(0, boxes, boxes, there_layers), limit=self.max_rows, workers=workers
             )
-            return _named(rows, 0, _row_labels(names, boxes), other._table.labels(), sort=sort)
+            return _named(rows, 0, _row_labels(names, boxes), there._table.labels(), sort=sort)
         else:
-            names, boxes = _seen(other, there_layers)
+            names, boxes = _seen(there, there_layers)
         rows = self._structure.query(
             Region(0, boxes, boxes, here_layers), limit=self.max_rows, workers=workers
         )
@@ -939,9 +936,13 @@ def _code(name: str, value: str, words: tuple[str, ...]) -> int:
     """Return the position of a word, or refuse it and suggest the nearest."""
     if isinstance(value, str) and value in words:
         return words.index(value)
-    near = get_close_matches(str(value), words, n=1, cutoff=0.4)
-    hint = f"did you mean {near[0]!r}? " if near else ""
+    hint = did_you_mean(value, words)
     raise InvalidArgumentError(f"{name} is {value!r}; {hint}known: {', '.join(words)}")
+
+
+def _pair_options(among: str, sensors: str) -> tuple[str, str]:
+    """Check the options of `pairs`."""
+    return AMONG[_code("among", among, AMONG)], SENSORS[_code("sensors", sensors, SENSORS)]
 
 
 def _layers(layers: int, name: str = "layers") -> int:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from spatialindex.constants import NDIMS
-from spatialindex.errors import InvalidArgumentError
+from spatialindex.errors import InvalidArgumentError, did_you_mean
 
 if TYPE_CHECKING:
     from spatialindex.protocol import Index, Parameter
@@ -87,8 +86,7 @@ def find(name: str | Entry) -> Entry:
     entry = _ENTRIES.get(name)
     if entry is not None:
         return entry
-    near = get_close_matches(str(name), _ENTRIES, n=1, cutoff=0.4)
-    hint = f"did you mean {near[0]!r}? " if near else ""
+    hint = did_you_mean(name, _ENTRIES)
     raise InvalidArgumentError(f"unknown structure {name!r}; {hint}known: {', '.join(_ENTRIES)}")
 
 
@@ -126,8 +124,7 @@ def create(name: str | Entry, ndim: int = 2, **parameters: Any) -> Index:
     known = [parameter.name for parameter in entry.parameters]
     for parameter in parameters:
         if parameter not in known:
-            near = get_close_matches(parameter, known, n=1, cutoff=0.4)
-            hint = f"did you mean {near[0]!r}? " if near else ""
+            hint = did_you_mean(parameter, known)
             has = f"it has {', '.join(known)}" if known else "it has no parameters"
             raise InvalidArgumentError(f"{entry.name} has no parameter {parameter!r}; {hint}{has}")
     index: Index = entry.load()(ndim, **parameters)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import operator
 from dataclasses import replace
-from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +20,7 @@ from spatialindex.comparison.verdict import decide
 from spatialindex.comparison.verification import verify
 from spatialindex.comparison.warm import warm_up
 from spatialindex.constants import AMONG
-from spatialindex.errors import InvalidArgumentError
+from spatialindex.errors import InvalidArgumentError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -211,8 +210,7 @@ def _settings(
 
 def _known(name: str, word: str, words: tuple[str, ...]) -> None:
     if word not in words:
-        near = get_close_matches(str(word), words, n=1, cutoff=0.4)
-        hint = f"did you mean {near[0]!r}? " if near else ""
+        hint = did_you_mean(word, words)
         raise InvalidArgumentError(f"unknown {name} {word!r}; {hint}known: {', '.join(words)}")
 
 

@@ -20,14 +20,21 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from spatialindex.constants import ALL, BOX_DTYPE, DEFAULT_LAYER, ID_DTYPE, NDIMS
+from spatialindex.constants import (
+    ALL,
+    AXES,
+    BOX_DTYPE,
+    DEFAULT_LAYER,
+    EXACT_INTEGER,
+    ID_DTYPE,
+    NDIMS,
+)
 from spatialindex.errors import RecordingError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
-    "AXES",
     "FORMAT",
     "OBJECT_FIELDS",
     "TEXTS",
@@ -47,11 +54,8 @@ FORMAT: Final = 1
 TEXTS: Final = ("name", "source", "version", "licence", "notes")
 """Fields that are one text: what it is, whose engine or data, which release, terms, remarks."""
 
-AXES: Final = ("x", "y", "z")
-
 _BOOL: Final = np.dtype(np.bool_)
 _BITS: Final = np.dtype(np.uint64)
-_EXACT_INTEGER: Final = 2**53
 
 
 class Field(NamedTuple):
@@ -117,7 +121,7 @@ def coerce_boxes(boxes: ArrayLike) -> NDArray[np.float64]:
     if array.shape[0] == 0:
         raise RecordingError("boxes: no frames; a recording has at least one")
     if array.dtype.kind in "iu":
-        if array.size and max(-int(array.min()), int(array.max())) > _EXACT_INTEGER:
+        if array.size and max(-int(array.min()), int(array.max())) > EXACT_INTEGER:
             raise RecordingError("boxes: integers beyond 2**53 are inexact as float64; scale them")
     elif not (array.dtype.kind == "f" and np.can_cast(array.dtype, BOX_DTYPE, "safe")):
         raise RecordingError(f"boxes: {array.dtype} does not turn into float64 without loss")

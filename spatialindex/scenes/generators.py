@@ -15,14 +15,13 @@ import math
 import operator
 import os
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from spatialindex.constants import NDIMS
-from spatialindex.errors import InvalidArgumentError
+from spatialindex.errors import InvalidArgumentError, did_you_mean
 from spatialindex.scenes import motions, placements
 from spatialindex.scenes.recording import SUFFIXES, Recording
 
@@ -435,6 +434,4 @@ def _parsed(kind: str, name: str, word: str, whole: bool) -> float:
 def _nearest(name: str, known: Iterable[str]) -> str:
     """Return a suggestion and the list of what is known, for the end of a message."""
     known = list(known)
-    near = get_close_matches(str(name), known, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    return f"{hint}known: {', '.join(known)}"
+    return f"{did_you_mean(name, known, cutoff=0.5)}known: {', '.join(known)}"
