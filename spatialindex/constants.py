@@ -12,6 +12,7 @@ __all__ = [
     "DEFAULT_LAYER",
     "EXACT_INTEGER",
     "ID_DTYPE",
+    "KINDS",
     "MAX_CELLS",
     "MAX_ROWS",
     "NDIMS",
@@ -65,6 +66,9 @@ MAX_CELLS: Final[int] = 4096
 
 PREDICATES: Final = ("intersects", "inside", "encloses")
 """What `query` can ask of an object's box and the input box."""
+
+KINDS: Final = (0, 1, 2, 3, 4, 5)
+"""Codes of what a region asks: `PREDICATES` in their order, then radius, planes and cast."""
 
 AMONG: Final = ("all", "dynamic", "active")
 """What `pairs` can ask of static and sleeping members; the position is the kernels' code."""

@@ -71,11 +71,13 @@ class Region(NamedTuple):
     """
 
     kind: int
-    """`decide.INTERSECTS`, `INSIDE`, `ENCLOSES` or `RADIUS`."""
+    """`decide.INTERSECTS`, `INSIDE`, `ENCLOSES`, `RADIUS`, `PLANES` or `CAST`."""
     cull: NDArray[np.float64]
     """``(q, 2*ndim)``: boxes that every accepted object touches; bounds may be infinite."""
     exact: NDArray[np.float64]
-    """``(q, k)``: what decides; the box itself, or center and radius."""
+    """``(q, k)``: what decides. The box itself; center and radius; planes one after the other, each
+    normal and offset; or for a cast the box at time 0, its motion in a unit of time and the last
+    time, where a ray is a box without size."""
     layers: int
     """Objects with ``layer & layers == 0`` are not seen."""
 
@@ -136,6 +138,27 @@ class Structure(Protocol):
 
     def count(self, region: Region, *, workers: int = 1) -> NDArray[np.int64]:
         """Return how many objects each row of the region accepts, shape ``(q,)``."""
+        ...
+
+    def nearest(
+        self, region: Region, k: int, ignored: NDArray[np.int32], *, workers: int = 1
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Return slots and distances ``(q, k)`` of the nearest that a `RADIUS` region accepts.
+
+        Ordered by distance (`decide.distance_to_box`), then by id; padded with slot -1 and distance
+        inf. Row `i` does not see slot ``ignored[i]``; -1 is nobody, and an empty array ignores
+        nobody at all.
+        """
+        ...
+
+    def first_hits(
+        self, region: Region, ignored: NDArray[np.int32], *, workers: int = 1
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Return slots and times ``(q,)`` of what each row of a `CAST` region meets first.
+
+        By time (`decide.cast_time`), then by id; slot -1 and time inf where there is nothing.
+        `ignored` as in `nearest`.
+        """
         ...
 
     def rebuild(self) -> None:

@@ -16,27 +16,32 @@ from typing import NamedTuple
 
 import numpy as np
 
+from spatialindex import constants
 from spatialindex.kernels.jit import kernel
 
 __all__ = [
     "AMONG_BITS",
     "AMONG_SHIFT",
+    "CAST",
     "ENCLOSES",
     "INSIDE",
     "INTERSECTS",
     "LAYERED",
+    "PLANES",
     "RADIUS",
     "SEEN",
     "SENSORS_SHIFT",
     "Ask",
     "accepts",
+    "cast_time",
     "distance_to_box",
     "meet",
     "passes",
+    "within_planes",
 ]
 
-INTERSECTS, INSIDE, ENCLOSES, RADIUS = range(4)
-"""Kinds of region; the first three in the order of `constants.PREDICATES`."""
+INTERSECTS, INSIDE, ENCLOSES, RADIUS, PLANES, CAST = constants.KINDS
+"""Kinds of region, see `constants.KINDS`."""
 
 LAYERED = 1
 AMONG_SHIFT = 1
@@ -53,11 +58,11 @@ class Ask(NamedTuple):
     """A batch of regions as a kernel takes it; `spatialindex.indexes.asking` makes it."""
 
     kind: int
-    """`INTERSECTS`, `INSIDE`, `ENCLOSES` or `RADIUS`."""
+    """`INTERSECTS`, `INSIDE`, `ENCLOSES`, `RADIUS`, `PLANES` or `CAST`."""
     cull: np.ndarray
     """``(q, 2*ndim)`` float64: every accepted object touches this box."""
     exact: np.ndarray
-    """``(q, k)`` float64: what decides."""
+    """``(q, k)`` float64: what decides, see `protocol.Region`."""
     askers: np.ndarray
     """``(q,)`` int32 slots that ask under the pair rule and never find themselves; else empty."""
     layers: np.uint64
@@ -106,6 +111,64 @@ def distance_to_box(points, i, boxes, j, dim):
 
 
 @kernel
+def within_planes(exact, i, boxes, j, dim):
+    """Tell if, for each plane, the corner of the box that favours it is on the inner side.
+
+    Row `i` of `exact` holds planes one after the other, normal and offset. Products are summed in
+    axis order. Each is monotone in the corner, so a box that encloses another is never left out
+    before it: for that, a sum that is not a number (both infinities) is on the inner side.
+    """
+    ndim = len(dim)
+    for at in range(0, exact.shape[1], ndim + 1):
+        total = 0.0
+        for d in range(ndim):
+            normal = exact[i, at + d]
+            total += normal * (boxes[j, d] if normal > 0.0 else boxes[j, ndim + d])
+        if total > exact[i, at + ndim]:
+            return False
+    return True
+
+
+@kernel
+def _time_to(bound, origin, motion):
+    """Return ``(bound - origin) / motion``; halved first where the difference overflows."""
+    way = bound - origin
+    if abs(way) == np.inf:
+        return (0.5 * bound - 0.5 * origin) / (0.5 * motion)
+    return way / motion
+
+
+@kernel
+def cast_time(exact, i, boxes, j, dim):
+    """Time at which a moving box first shares a point with the box in row `j`, or -1.0 if never.
+
+    Row `i` of `exact` holds the box at time 0, its motion in a unit of time, and the last time; a
+    ray is a box without size. Times in which they share a point are those of all axes together;
+    each axis adds the quotients at which the near faces and the far ones pass. No motion along an
+    axis leaves it at what it is. Rounding is monotone in each bound, so a box that encloses another
+    is never met later. A time beyond all floats is never.
+    """
+    ndim = len(dim)
+    first = 0.0
+    last = exact[i, 3 * ndim]
+    for d in range(ndim):
+        motion = exact[i, 2 * ndim + d]
+        if motion == 0.0:
+            if boxes[j, d] > exact[i, ndim + d] or exact[i, d] > boxes[j, ndim + d]:
+                return -1.0
+            continue
+        enter = _time_to(boxes[j, d], exact[i, ndim + d], motion)
+        leave = _time_to(boxes[j, ndim + d], exact[i, d], motion)
+        if motion < 0.0:
+            enter, leave = leave, enter
+        if enter > first:
+            first = enter
+        if leave < last:
+            last = leave
+    return first if first <= last and first < np.inf else -1.0
+
+
+@kernel
 def accepts(kind, exact, i, boxes, j, dim):
     """Tell if region row `i` of that kind accepts the box in row `j`."""
     ndim = len(dim)
@@ -113,6 +176,10 @@ def accepts(kind, exact, i, boxes, j, dim):
         return meet(exact, i, boxes, j, dim)
     if kind == RADIUS:
         return distance_to_box(exact, i, boxes, j, dim) <= exact[i, ndim]
+    if kind == CAST:
+        return cast_time(exact, i, boxes, j, dim) >= 0.0
+    if kind == PLANES:
+        return within_planes(exact, i, boxes, j, dim)
     ok = True
     if kind == INSIDE:
         for d in range(ndim):
