@@ -131,10 +131,13 @@ def within_planes(exact, i, boxes, j, dim):
 
 @kernel
 def _time_to(bound, origin, motion):
-    """Return ``(bound - origin) / motion``; halved first where the difference overflows."""
+    """Return ``(bound - origin) / motion``; of halves, and doubled, where the difference overflows.
+
+    The motion is not halved: half of the smallest float is zero.
+    """
     way = bound - origin
     if abs(way) == np.inf:
-        return (0.5 * bound - 0.5 * origin) / (0.5 * motion)
+        return (0.5 * bound - 0.5 * origin) / motion * 2.0
     return way / motion
 
 
