@@ -29,7 +29,6 @@ from spatialindex.constants import (
     NDIMS,
     PREDICATES,
     SENSORS,
-    SLOT_DTYPE,
 )
 from spatialindex.errors import (
     InvalidArgumentError,
@@ -40,7 +39,8 @@ from spatialindex.errors import (
 )
 from spatialindex.execution import NO_LIMIT, check_workers, too_large
 from spatialindex.keeping import KeptPairs
-from spatialindex.objects import Labels, ObjectTable, as_ids, as_layers
+from spatialindex.naming import UNLABELLED, named_rows, row_labels
+from spatialindex.objects import ObjectTable, as_ids, as_layers
 from spatialindex.protocol import Region
 from spatialindex.results import IndexStats, PairCounts
 
@@ -63,7 +63,6 @@ if TYPE_CHECKING:
 __all__ = ["BoxIndex"]
 
 _PLAIN_OPTIONS = (DEFAULT_LAYER, ALL, False, False, False)  # of insert
-_UNLABELLED = np.empty(0, ID_DTYPE)
 _RADIUS_KIND = len(PREDICATES)  # kernels.decide.RADIUS: importing it would import the compiler
 _KEPT_SHARE = 0.05  # of the objects changed: beyond, pairs from scratch; structures know better
 _FIRST_GROUP = 256  # objects that iter_pairs asks at first; it adapts to what they yield
@@ -641,7 +640,7 @@ class BoxIndex:
         rows = self._structure.pairs(rule, limit=self.max_rows, workers=workers)
         self._kept.options = options
         labels = self._table.labels()
-        return _named(rows, 0, labels, labels, is_pair=True, sort=sort)
+        return named_rows(rows, 0, labels, labels, is_pair=True, sort=sort)
 
     def _changed_pairs(self, options: tuple[str, str], *, workers: int) -> NDArray[np.int64]:
         """Return the kept pairs, less those of changed objects, plus what these touch now."""
@@ -654,7 +653,7 @@ class BoxIndex:
         ids = table.slot_ids[rows]
         rows = rows[(marks[rows[:, 1]] == 0) | (ids[:, 0] < ids[:, 1])]
         labels = table.labels()
-        found = _named(rows, 0, labels, labels, is_pair=True, sort=True)
+        found = named_rows(rows, 0, labels, labels, is_pair=True, sort=True)
         return self._kept.merged(table, marks, found)
 
     def iter_pairs(
@@ -711,7 +710,7 @@ class BoxIndex:
                 group = max(group // 8, 1)
                 continue
             rows = rows[ids[rows[:, 0]] < ids[rows[:, 1]]]
-            found = _named(rows, 0, labels, labels, is_pair=True, sort=sort)
+            found = named_rows(rows, 0, labels, labels, is_pair=True, sort=sort)
             waiting = np.concatenate([waiting, found]) if len(waiting) else found
             start += group
             if len(found) < chunk:
@@ -775,7 +774,7 @@ class BoxIndex:
         there: Any = other
         if not _is_index(there):
             boxes = as_boxes(there, self.ndim, infinite=True).reshape(-1, 2 * self.ndim)
-            names = _UNLABELLED
+            names = UNLABELLED
         elif there.ndim != self.ndim:
             raise InvalidArgumentError(
                 f"other has ndim {there.ndim}, this index {self.ndim}; "
@@ -788,13 +787,15 @@ class BoxIndex:
             rows = there._structure.query(
                 Region(0, boxes, boxes, there_layers), limit=self.max_rows, workers=workers
             )
-            return _named(rows, 0, _row_labels(names, boxes), there._table.labels(), sort=sort)
+            return named_rows(
+                rows, 0, row_labels(names, len(boxes)), there._table.labels(), sort=sort
+            )
         else:
             names, boxes = _seen(there, there_layers)
         rows = self._structure.query(
             Region(0, boxes, boxes, here_layers), limit=self.max_rows, workers=workers
         )
-        return _named(rows, 1, self._table.labels(), _row_labels(names, boxes), sort=sort)
+        return named_rows(rows, 1, self._table.labels(), row_labels(names, len(boxes)), sort=sort)
 
     def _ask_one(self, box: Any) -> NDArray[np.int64] | None:
         """Answer one plain box with few arguments; None when it has to go the way of batches."""
@@ -837,9 +838,9 @@ class BoxIndex:
         workers = check_workers(workers)
         self._sync()
         rows = self._structure.query(region, limit=self.max_rows, workers=workers)
-        labels = _row_labels(_UNLABELLED, region.cull)
+        labels = row_labels(UNLABELLED, len(region.cull))
         # few ids cost nothing to sort, and one box asked in other ways gives them sorted
-        relation = _named(rows, 0, labels, self._table.labels(), sort=sort or is_one)
+        relation = named_rows(rows, 0, labels, self._table.labels(), sort=sort or is_one)
         return relation[:, 1].copy() if is_one else relation
 
     # -- upkeep -------------------------------------------------------------------------------
@@ -887,7 +888,7 @@ class BoxIndex:
                 return
             rows = self._structure.pairs(self._table.pair_rule(*kept.options), limit=NO_LIMIT)
             labels = self._table.labels()
-            fresh = _named(rows, 0, labels, labels, is_pair=True, sort=True)
+            fresh = named_rows(rows, 0, labels, labels, is_pair=True, sort=True)
             if not np.array_equal(fresh, kept.rows):
                 raise InvariantError(
                     f"kept pairs: {len(kept.rows)} rows differ from the {len(fresh)} found afresh"
@@ -964,33 +965,3 @@ def _seen(index: Any, layers: int) -> tuple[NDArray[np.int64], NDArray[np.float6
     ids, boxes = index.ids, index.boxes()
     visible = (index.state()["layer"] & np.uint64(layers)) != 0
     return (ids, boxes) if visible.all() else (ids[visible], boxes[visible])
-
-
-def _row_labels(names: NDArray[np.int64], boxes: NDArray[np.float64]) -> Labels:
-    """Return labels for the rows of a batch."""
-    return Labels(_UNLABELLED, names, max(len(boxes) - 1, 0).bit_length())
-
-
-def _named(
-    rows: NDArray[np.int32],
-    column: int,
-    high: Labels,
-    low: Labels,
-    *,
-    is_pair: bool = False,
-    sort: bool,
-) -> NDArray[np.int64]:
-    """Turn ``(m, 2)`` rows of slots or input rows into ids, in canonical order with `sort`.
-
-    `column` of the rows goes first and is named by `high`, the other one by `low`.
-    """
-    from spatialindex.kernels.sorting import pack_rows, sort_keys, unpack_rows
-
-    rows = np.ascontiguousarray(rows, SLOT_DTYPE)
-    keys = rows.view(np.uint64).reshape(-1)  # packed in place: a key is as long as a row
-    out = np.empty((len(rows), 2), ID_DTYPE)
-    pack_rows(rows, column, high.of, low.of, is_pair, low.bits, keys)
-    if sort:
-        keys = sort_keys(keys, np.empty_like(keys), 0, high.bits + low.bits)
-    unpack_rows(keys, low.bits, high.names, low.names, out)
-    return out
