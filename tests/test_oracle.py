@@ -10,6 +10,7 @@ import pytest
 from spatialindex import oracle
 from spatialindex.constants import ALL, AMONG, PREDICATES, SENSORS
 from spatialindex.errors import InvalidArgumentError
+from spatialindex.oracle import meeting, relations
 from spatialindex.testing.samples import lattice_boxes, mixed_boxes, mixed_state
 
 METHODS = ("brute", "sorted")
@@ -154,13 +155,15 @@ def test_blocks_change_no_answer(monkeypatch):
         ]
 
     whole = answers()
-    monkeypatch.setattr(oracle, "BLOCK", 13)
+    monkeypatch.setattr(meeting, "BLOCK", 13)
     assert answers() == whole
 
 
 def test_large_scenes_are_sorted_and_small_ones_are_not(monkeypatch):
     chosen = []
-    monkeypatch.setattr(oracle, "_self_meetings", lambda boxes, method: chosen.append(method) or ())
+    monkeypatch.setattr(
+        relations, "self_meetings", lambda boxes, method: chosen.append(method) or ()
+    )
     for n in (10, 5000):
         oracle.pairs(np.arange(n), np.zeros((n, 4)))
     assert chosen == ["brute", "sorted"]
