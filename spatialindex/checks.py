@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from spatialindex.constants import AXES, BOX_DTYPE, EXACT_INTEGER, NDIMS
-from spatialindex.errors import InvalidArgumentError, InvalidBoxError
+from spatialindex.errors import InvalidArgumentError, InvalidBoxError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,6 +38,7 @@ __all__ = [
     "as_numbers",
     "as_points",
     "as_radii",
+    "as_word",
     "check_ndim",
     "refuse_negative",
     "refuse_nonfinite",
@@ -191,6 +192,14 @@ def as_radii(x: ArrayLike, n: int, *, name: str = "radii") -> NDArray[np.float64
             f"pass one number or shape ({n},)"
         )
     return floats if floats.ndim else np.full(n, floats)
+
+
+def as_word(name: str, value: str, words: tuple[str, ...]) -> int:
+    """Return the position of a word, or refuse it and suggest the nearest."""
+    if isinstance(value, str) and value in words:
+        return words.index(value)
+    hint = did_you_mean(value, words)
+    raise InvalidArgumentError(f"{name} is {value!r}; {hint}known: {', '.join(words)}")
 
 
 class Place(NamedTuple):

@@ -1,0 +1,406 @@
+"""What is in an index, and how it changes: the base of `spatialindex.index.BoxIndex`.
+
+It owns the object table, checks what comes in at the door, and brings the structure up to date
+before a question, however many changes there were since the last one::
+
+    insert, update, remove   -> the table, which notes what changed
+    the next question        -> structure.apply(changes), once
+
+An exception in between leaves the structure *torn*; the next question builds it anew.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from operator import is_
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from spatialindex.checks import as_boxes
+from spatialindex.constants import ALL, DEFAULT_LAYER, MAX_ROWS, NDIMS
+from spatialindex.errors import InvalidArgumentError, SpatialIndexError
+from spatialindex.execution import NO_LIMIT
+from spatialindex.keeping import KeptPairs
+from spatialindex.objects import ObjectTable, as_ids, as_layers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from spatialindex.objects import Changes
+    from spatialindex.protocol import Parameter, Single, Structure
+
+__all__ = ["Content", "seen_layers"]
+
+_PLAIN_OPTIONS = (DEFAULT_LAYER, ALL, False, False, False)  # of insert
+_KEPT_SHARE = 0.05  # of the objects changed: beyond, pairs from scratch; structures know better
+
+
+class Content:
+    """Objects in a table, and the structure that follows it."""
+
+    parameters: ClassVar[tuple[Parameter, ...]] = ()
+
+    def __init__(self, ndim: int, structure: Callable[..., Structure], **parameters: Any) -> None:
+        is_integer = isinstance(ndim, int | np.integer) and not isinstance(ndim, bool)
+        if not is_integer or ndim not in NDIMS:
+            raise InvalidArgumentError(f"ndim is {ndim!r}: boxes have 2 or 3 dimensions")
+        for name, value in parameters.items():
+            setattr(self, name, value)
+        self.max_rows = MAX_ROWS
+        self._table = ObjectTable(int(ndim))
+        self._structure = structure(self._table, **parameters)
+        self._version = 0
+        self._is_synced = True
+        self._is_torn = False  # set while changes are taken in: an exception leaves it set
+        self._is_fresh = True
+        self._kept = KeptPairs()
+        self._single: Single | None = None
+        self._most_answers = 0
+        self._lock = threading.RLock()
+
+    # -- what is in it ------------------------------------------------------------------------
+
+    @property
+    def max_rows(self) -> int:
+        """Rows that an answer may have; more is a `ResultTooLargeError`."""
+        return self._max_rows
+
+    @max_rows.setter
+    def max_rows(self, rows: int) -> None:
+        is_integer = isinstance(rows, int | np.integer) and not isinstance(rows, bool)
+        if not is_integer or not 0 <= rows <= NO_LIMIT:
+            raise InvalidArgumentError(f"max_rows is {rows!r}: pass a number of rows, 0 or more")
+        self._max_rows = int(rows)
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def __contains__(self, id_: object) -> bool:
+        return id_ in self._table
+
+    def __repr__(self) -> str:
+        words = [f"ndim={self.ndim}"]
+        words += [f"{p.name}={getattr(self, p.name)!r}" for p in self.parameters]
+        return f"<{type(self).__name__}({', '.join(words)}) of {len(self)} objects>"
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions, 2 or 3."""
+        return self._table.ndim
+
+    @property
+    def ids(self) -> NDArray[np.int64]:
+        """Ids of all objects, ascending, int64 ``(n,)``."""
+        return self._table.slot_ids[self._table.ordered_slots()]
+
+    @property
+    def bounds(self) -> NDArray[np.float64] | None:
+        """One box around all objects, float64 ``(2*ndim,)``, or None when there are none."""
+        if not len(self):
+            return None
+        boxes: NDArray[np.float64] = self._table.boxes[self._table.live_slots()]
+        bounds: NDArray[np.float64] = np.empty(2 * self.ndim)
+        bounds[: self.ndim] = boxes[:, : self.ndim].min(0)
+        bounds[self.ndim :] = boxes[:, self.ndim :].max(0)
+        return bounds
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes: the object table, the structure and kept pairs."""
+        self._sync()
+        return self._table.nbytes + self._structure.nbytes + self._kept.nbytes
+
+    def boxes(self, ids: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Return the stored boxes, bit for bit.
+
+        Parameters
+        ----------
+        ids : int or (n,) ints, optional
+            Whose; None: all, by ascending id.
+
+        Returns
+        -------
+        (2*ndim,) or (n, 2*ndim) float64 array
+            A copy, in the order of `ids`.
+
+        Raises
+        ------
+        UnknownIdError
+            For an id that is not in the index.
+        """
+        boxes: NDArray[np.float64] = self._table.boxes[self._slots(ids)].copy()
+        return boxes
+
+    def state(self, ids: ArrayLike | None = None) -> NDArray[np.void]:
+        """Return layer, mask, static, asleep and sensor.
+
+        Parameters
+        ----------
+        ids : int or (n,) ints, optional
+            Whose; None: all, by ascending id.
+
+        Returns
+        -------
+        structured array of shape () or (n,)
+            A copy with those fields, in the order of `ids`.
+
+        Raises
+        ------
+        UnknownIdError
+            For an id that is not in the index.
+        """
+        return np.array(self._table.state[self._slots(ids)])
+
+    def _slots(self, ids: ArrayLike | None, *, once: bool = False) -> Any:
+        """Return the slots of ids, shape () for one id; None: all by ascending id."""
+        if ids is None:
+            return self._table.ordered_slots()
+        checked = as_ids(ids)
+        slots = self._table.slots_of(checked.reshape(-1), once=once)
+        return slots if checked.ndim else slots[0]
+
+    # -- changing it --------------------------------------------------------------------------
+
+    def insert(
+        self,
+        boxes: ArrayLike,
+        ids: ArrayLike | None = None,
+        *,
+        layer: ArrayLike = DEFAULT_LAYER,
+        mask: ArrayLike = ALL,
+        static: ArrayLike = False,
+        asleep: ArrayLike = False,
+        sensor: ArrayLike = False,
+    ) -> Any:
+        """Add objects.
+
+        Parameters
+        ----------
+        boxes : (2*ndim,) or (n, 2*ndim) floats
+            Closed boxes ``[lower…, upper…]``; finite, lower <= upper.
+        ids : int or (n,) ints, optional
+            Ids from 0 to 2**63 - 1 that are not in the index. None: the next ones, from 1 + the
+            highest ever used on.
+        layer, mask : int or (n,) ints
+            Bits of what an object is and what it pairs with. Default: layer 1, mask all bits.
+        static, asleep, sensor : bool or (n,) bools
+            Flags that `pairs` reads.
+
+        Returns
+        -------
+        int or (n,) int64 array
+            The ids, in the order of `boxes`.
+
+        Raises
+        ------
+        InvalidBoxError, InvalidArgumentError, DuplicateIdError, CoverageError
+            Naming the first offending row. Nothing has been inserted.
+
+        Notes
+        -----
+        Cost: amortised O(1) a box; the structure takes it in at the next question.
+
+        Examples
+        --------
+        >>> import spatialindex as si
+        >>> index = si.BruteForce(ndim=2)
+        >>> index.insert([0, 0, 1, 1])
+        0
+        >>> index.insert([[2, 0, 3, 1], [4, 0, 5, 1]], ids=[70, 7])
+        array([70,  7])
+        """
+        checked = as_boxes(boxes, self.ndim)
+        many = checked.reshape(-1, 2 * self.ndim)
+        options = (layer, mask, static, asleep, sensor)
+        if checked.ndim == 1 and ids is None and all(map(is_, options, _PLAIN_OPTIONS)):
+            self._admit(many)
+            with self._change():
+                id_ = self._table.insert_one(checked)
+            if id_ >= 0:
+                return id_
+        keys = None if ids is None else as_ids(ids).reshape(-1)
+        self._admit(many)
+        state = {
+            "layer": layer,
+            "mask": mask,
+            "static": static,
+            "asleep": asleep,
+            "sensor": sensor,
+        }
+        with self._change():
+            new = self._table.insert(many, keys, state)
+        return new if checked.ndim == 2 else int(new[0])
+
+    def update(self, ids: ArrayLike | None, boxes: ArrayLike) -> None:
+        """Give objects new boxes; a teleport is just an update.
+
+        Parameters
+        ----------
+        ids : int, (n,) ints or None
+            Whose, each once; None: every object, by ascending id.
+        boxes : (2*ndim,) or (n, 2*ndim) floats
+            Their new boxes.
+
+        Raises
+        ------
+        InvalidBoxError, InvalidArgumentError, UnknownIdError, DuplicateIdError, CoverageError
+            Naming the first offending row. Nothing has been moved.
+
+        Notes
+        -----
+        Cost: O(1) a box; the structure takes it in at the next question.
+        """
+        many = as_boxes(boxes, self.ndim).reshape(-1, 2 * self.ndim)
+        one: Any = ids
+        if type(one) is int and len(many) == 1:
+            slot = self._table.slot_of(one)
+            if slot >= 0:
+                self._admit(many)
+                with self._change():
+                    self._table.update_one(slot, many[0])
+                return
+        slots = np.atleast_1d(self._slots(ids, once=True))
+        if len(many) != len(slots):
+            raise InvalidArgumentError(
+                f"{len(many)} boxes for {len(slots)} ids; pass one box an id"
+            )
+        self._admit(many)
+        with self._change():
+            self._table.update(slots, many)
+
+    def remove(self, ids: ArrayLike) -> None:
+        """Take objects out.
+
+        Parameters
+        ----------
+        ids : int or (n,) ints
+            Which, each once.
+
+        Raises
+        ------
+        InvalidArgumentError, UnknownIdError, DuplicateIdError
+            Naming the first offending row. Nothing has been removed.
+        """
+        if ids is None:
+            raise InvalidArgumentError("ids is None: name the objects to remove, or use clear()")
+        slots = np.atleast_1d(self._slots(ids, once=True))
+        with self._change():
+            self._table.remove(slots)
+
+    def clear(self) -> None:
+        """Take all objects out; ids given out later go on from the highest ever used."""
+        with self._change():
+            self._table.clear()
+            self._kept.forget()
+        self._is_fresh = False
+        self.rebuild()
+
+    def set_state(
+        self,
+        ids: ArrayLike | None,
+        *,
+        layer: ArrayLike | None = None,
+        mask: ArrayLike | None = None,
+        static: ArrayLike | None = None,
+        asleep: ArrayLike | None = None,
+        sensor: ArrayLike | None = None,
+    ) -> None:
+        """Change what the pair filter reads; it takes effect at the next call.
+
+        Parameters
+        ----------
+        ids : int, (n,) ints or None
+            Whose, each once; None: every object, by ascending id.
+        layer, mask : int or (n,) ints, optional
+            New bits; None leaves them alone.
+        static, asleep, sensor : bool or (n,) bools, optional
+            New flags; None leaves them alone.
+
+        Raises
+        ------
+        InvalidArgumentError, UnknownIdError, DuplicateIdError
+            Naming the first offending row. Nothing has been changed.
+        """
+        slots = np.atleast_1d(self._slots(ids, once=True))
+        state = {
+            "layer": layer,
+            "mask": mask,
+            "static": static,
+            "asleep": asleep,
+            "sensor": sensor,
+        }
+        with self._change():
+            self._table.set_state(slots, state)
+
+    def _admit(self, boxes: NDArray[np.float64]) -> None:
+        """Refuse boxes that the structure was told not to take; here: none."""
+
+    @contextmanager
+    def _change(self) -> Iterator[None]:
+        """Change the table: the structure is behind it then, and torn if that is interrupted."""
+        was_torn, self._is_torn = self._is_torn, True
+        self._is_synced = False
+        self._single = None  # it holds addresses of arrays that may be replaced
+        try:
+            yield
+        except SpatialIndexError:  # refused at the door: nothing has changed
+            self._is_torn = was_torn
+            raise
+        self._is_torn = was_torn
+        self._version += 1
+
+    def _sync(self) -> None:
+        """Bring the structure up to date; safe to call from several reading threads."""
+        if self._is_synced:
+            return
+        with self._lock:
+            was_torn, self._is_torn = self._is_torn, True
+            if was_torn:
+                self._kept.forget()
+                self._table.repair()
+                self._structure.rebuild()
+            else:
+                self._take_in(self._table.take_changes())
+            self._is_torn = False
+            self._is_synced = True
+
+    def _take_in(self, changes: Changes | None) -> None:
+        """Hand changes to the kept pairs and to the structure."""
+        if changes is None:
+            return
+        share = getattr(self._structure, "kept_share", _KEPT_SHARE)
+        self._kept.note(changes, share * len(self))
+        if self._table.is_sparse():
+            self._kept.forget()  # the slots noted as changed are renumbered
+            self._table.compact()
+            self._structure.rebuild()
+        else:
+            self._structure.apply(changes)
+        self._is_fresh = False
+
+    def rebuild(self) -> None:
+        """Build the structure afresh; never changes an answer, and costs nothing when it is fresh.
+
+        Notes
+        -----
+        Worth a call after a bulk load that was followed by large changes.
+        """
+        with self._lock:
+            self._sync()
+            if not self._is_fresh:
+                self._is_synced, self._is_torn, self._single = False, True, None
+                self._sync()
+                self._is_fresh = True
+
+
+def seen_layers(layers: int, name: str = "layers") -> int:
+    """Check the layers that a question sees."""
+    if layers is ALL:
+        return ALL
+    if np.ndim(layers):
+        raise InvalidArgumentError(f"{name} is {layers!r}: pass one integer of bits")
+    return int(as_layers(layers, 0, name=name))

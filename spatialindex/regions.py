@@ -1,0 +1,234 @@
+"""Questions about regions: which objects meet a box, hold a point, are within a distance.
+
+A question becomes a `Region`, a box that says where to look and numbers that decide; the structure
+lists (row, slot), and the slots become sorted ids. One plain box goes a shorter way, a kernel of
+few arguments, where the structure has one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spatialindex.checks import as_boxes, as_points, as_radii, as_word
+from spatialindex.constants import ALL, BOX_DTYPE, ID_DTYPE, PREDICATES
+from spatialindex.content import Content, seen_layers
+from spatialindex.execution import check_workers
+from spatialindex.naming import UNLABELLED, named_rows, row_labels
+from spatialindex.protocol import Region
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from spatialindex.protocol import Predicate, Single
+
+__all__ = ["Regions"]
+
+_RADIUS_KIND = len(PREDICATES)  # kernels.decide.RADIUS: importing it would import the compiler
+
+
+class Regions(Content):
+    """The questions about regions."""
+
+    def query(
+        self,
+        boxes: ArrayLike,
+        *,
+        predicate: Predicate = "intersects",
+        layers: int = ALL,
+        sort: bool = True,
+        workers: int = 1,
+    ) -> NDArray[np.int64]:
+        """Return the objects that meet each box.
+
+        Parameters
+        ----------
+        boxes : (2*ndim,) or (q, 2*ndim) floats
+            Closed boxes; bounds may be infinite.
+        predicate : {"intersects", "inside", "encloses"}
+            The object shares a point with the box, lies inside it, or encloses it.
+        layers : int
+            Only objects with ``layer & layers != 0`` are seen.
+        sort : bool
+            False returns the same rows in any order, faster.
+        workers : int
+            Number of threads; the answer does not depend on it.
+
+        Returns
+        -------
+        (n,) int64 array
+            Ids, ascending, for one box.
+        (m, 2) int64 array
+            Rows (row of `boxes`, id), lexicographic, for many.
+
+        Raises
+        ------
+        InvalidBoxError, InvalidArgumentError, ResultTooLargeError
+
+        Examples
+        --------
+        >>> import spatialindex as si
+        >>> index = si.BruteForce(ndim=2)
+        >>> index.insert([[0, 0, 1, 1], [1, 1, 2, 2]])
+        array([0, 1])
+        >>> index.query([1, 1, 5, 5])
+        array([0, 1])
+        >>> index.query([[0, 0, 1, 1], [2, 2, 3, 3]])
+        array([[0, 0], [0, 1], [1, 1]])
+        >>> index.query([0, 0, 1, 1], predicate="inside")
+        array([0])
+        """
+        if predicate == "intersects" and layers is ALL and type(workers) is int and workers == 1:
+            ids = self._ask_one(boxes)
+            if ids is not None:
+                return ids
+        checked = as_boxes(boxes, self.ndim, infinite=True)
+        many = checked.reshape(-1, 2 * self.ndim)
+        region = Region(
+            as_word("predicate", predicate, PREDICATES), many, many, seen_layers(layers)
+        )
+        return self._relation(region, is_one=checked.ndim == 1, sort=sort, workers=workers)
+
+    def query_point(
+        self, points: ArrayLike, *, layers: int = ALL, sort: bool = True, workers: int = 1
+    ) -> NDArray[np.int64]:
+        """Return the objects that hold each point, their faces included.
+
+        Parameters
+        ----------
+        points : (ndim,) or (q, ndim) floats
+            Finite points.
+        layers, sort, workers
+            As in `query`.
+
+        Returns
+        -------
+        (n,) or (m, 2) int64 array
+            Ids for one point, rows (row of `points`, id) for many, as in `query`.
+        """
+        checked = as_points(points, self.ndim)
+        many = checked.reshape(-1, self.ndim)
+        boxes = np.concatenate([many, many], axis=1)
+        region = Region(0, boxes, boxes, seen_layers(layers))
+        return self._relation(region, is_one=checked.ndim == 1, sort=sort, workers=workers)
+
+    def query_radius(
+        self,
+        centers: ArrayLike,
+        radii: ArrayLike,
+        *,
+        layers: int = ALL,
+        sort: bool = True,
+        workers: int = 1,
+    ) -> NDArray[np.int64]:
+        """Return the objects whose closed box is no farther than a radius from each center.
+
+        Parameters
+        ----------
+        centers : (ndim,) or (q, ndim) floats
+            Finite points.
+        radii : float or (q,) floats
+            Euclidean distances >= 0, infinity included; one serves all centers.
+        layers, sort, workers
+            As in `query`.
+
+        Returns
+        -------
+        (n,) or (m, 2) int64 array
+            Ids for one center, rows (row of `centers`, id) for many, as in `query`.
+        """
+        checked = as_points(centers, self.ndim, name="centers")
+        many = checked.reshape(-1, self.ndim)
+        reach = as_radii(radii, len(many))
+        # the distance of a box is at least its distance along each axis, rounded as this is
+        with np.errstate(all="ignore"):
+            far = np.nextafter(reach, np.inf)[:, None]
+            lower = np.nextafter(many - far, -np.inf)
+            upper = np.nextafter(many + far, np.inf)
+        cull = np.concatenate([lower, upper], axis=1)
+        exact = np.concatenate([many, reach[:, None]], axis=1)
+        region = Region(_RADIUS_KIND, cull, exact, seen_layers(layers))
+        return self._relation(region, is_one=checked.ndim == 1, sort=sort, workers=workers)
+
+    def count(
+        self,
+        boxes: ArrayLike,
+        *,
+        predicate: Predicate = "intersects",
+        layers: int = ALL,
+        workers: int = 1,
+    ) -> Any:
+        """Return how many objects meet each box, without listing them.
+
+        Parameters
+        ----------
+        boxes, predicate, layers, workers
+            As in `query`.
+
+        Returns
+        -------
+        int or (q,) int64 array
+            One count for one box.
+        """
+        checked = as_boxes(boxes, self.ndim, infinite=True)
+        many = checked.reshape(-1, 2 * self.ndim)
+        region = Region(
+            as_word("predicate", predicate, PREDICATES), many, many, seen_layers(layers)
+        )
+        workers = check_workers(workers)
+        self._sync()
+        counts = self._structure.count(region, workers=workers)
+        return counts if checked.ndim == 2 else int(counts[0])
+
+    def _ask_one(self, box: Any) -> NDArray[np.int64] | None:
+        """Answer one plain box with few arguments; None when it has to go the way of batches."""
+        if type(box) is not np.ndarray:
+            if type(box) not in (tuple, list) or not all(type(value) is float for value in box):
+                return None  # what else may be meant is for the door to say
+            box = np.array(box)
+        if box.shape != (2 * self._table.ndim,) or box.dtype != BOX_DTYPE:
+            return None
+        if not self._is_synced:
+            self._sync()
+        single = self._single
+        if single is None:
+            single = self._make_single()
+            if single is None:
+                return None
+        out = np.empty(self._most_answers, ID_DTYPE)
+        n = single.kernel(*single.state, _plain(box), out, single.dim)
+        # bad boxes, which is what -1 tells, are refused with words by the way of batches
+        return out[:n] if 0 <= n <= min(len(out), self.max_rows) else None
+
+    def _make_single(self) -> Single | None:
+        """Ask the structure how it answers one box; kept until something changes."""
+        from spatialindex.kernels.thin import HAS_HANDLES, MOST_ANSWERS
+
+        if not HAS_HANDLES or not hasattr(self._structure, "single"):
+            return None
+        if not self._table.sees_all(ALL) or self._table.boxes is not self._table.cover:
+            return None
+        self._most_answers = MOST_ANSWERS
+        with self._lock:
+            single: Single | None = self._structure.single()
+            self._single = single
+        return single
+
+    def _relation(
+        self, region: Region, *, is_one: bool, sort: bool, workers: int
+    ) -> NDArray[np.int64]:
+        """Answer a batch of regions as rows (row, id), or as ids for one."""
+        workers = check_workers(workers)
+        self._sync()
+        rows = self._structure.query(region, limit=self.max_rows, workers=workers)
+        labels = row_labels(UNLABELLED, len(region.cull))
+        # few ids cost nothing to sort, and one box asked in other ways gives them sorted
+        relation = named_rows(rows, 0, labels, self._table.labels(), sort=sort or is_one)
+        return relation[:, 1].copy() if is_one else relation
+
+
+def _plain(box: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a box as kernels take it: contiguous, and not marked read-only."""
+    flags = box.flags
+    return box if flags.c_contiguous and flags.writeable else box.copy()

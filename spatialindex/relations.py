@@ -1,0 +1,274 @@
+"""Relations between objects: the pairs of one index, and the join of two.
+
+Pairs are kept from call to call, see `spatialindex.keeping`; a join is a batch query in which the
+smaller side asks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spatialindex.checks import as_boxes, as_word
+from spatialindex.constants import ALL, AMONG, ID_DTYPE, SENSORS
+from spatialindex.content import Content, seen_layers
+from spatialindex.errors import InvalidArgumentError, ResultTooLargeError
+from spatialindex.execution import NO_LIMIT, check_workers, too_large
+from spatialindex.naming import UNLABELLED, named_rows, row_labels
+from spatialindex.protocol import Region
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from spatialindex.protocol import Among, Index, Sensors
+
+__all__ = ["Relations"]
+
+_FIRST_GROUP = 256  # objects that iter_pairs asks at first; it adapts to what they yield
+
+
+class Relations(Content):
+    """Pairs and joins."""
+
+    def pairs(
+        self,
+        *,
+        among: Among = "active",
+        sensors: Sensors = "include",
+        sort: bool = True,
+        workers: int = 1,
+    ) -> NDArray[np.int64]:
+        """Return all pairs of objects whose boxes share a point and whose filters agree.
+
+        Parameters
+        ----------
+        among : {"active", "dynamic", "all"}
+            "active" wants a member that is awake and not static, "dynamic" leaves out only static
+            with static, "all" looks at layers and masks alone.
+        sensors : {"include", "exclude", "only"}
+            Whether pairs with a sensor in them count.
+        sort : bool
+            False returns the same rows in any order, faster.
+        workers : int
+            Number of threads; the answer does not depend on it.
+
+        Returns
+        -------
+        (m, 2) int64 array
+            Rows (a, b) with a < b, lexicographic, each pair once. Read-only: it is kept, and
+            returned again as long as nothing has changed; copy it to change it.
+
+        Raises
+        ------
+        InvalidArgumentError, ResultTooLargeError
+
+        Examples
+        --------
+        >>> import spatialindex as si
+        >>> index = si.BruteForce(ndim=2)
+        >>> index.insert([[0, 0, 1, 1], [1, 1, 2, 2], [9, 9, 9, 9]], static=[True, False, False])
+        array([0, 1, 2])
+        >>> index.pairs()
+        array([[0, 1]])
+        """
+        options = _pair_options(among, sensors)
+        workers = check_workers(workers)
+        with self._lock:
+            self._sync()
+            if self._kept.rows is None or self._kept.options != options:
+                pairs = self._all_pairs(options, sort=sort, workers=workers)
+            elif self._kept.n_changed:
+                pairs = self._changed_pairs(options, workers=workers)
+            else:
+                pairs = self._kept.rows
+            if len(pairs) > self.max_rows:
+                raise too_large(self.max_rows)
+            if sort or self._kept.rows is not None:
+                self._kept.keep(options, pairs)
+            return pairs
+
+    def _all_pairs(
+        self, options: tuple[str, str], *, sort: bool, workers: int
+    ) -> NDArray[np.int64]:
+        """Return pairs from scratch."""
+        self._kept.forget()
+        rule = self._table.pair_rule(*options)
+        rows = self._structure.pairs(rule, limit=self.max_rows, workers=workers)
+        self._kept.options = options
+        labels = self._table.labels()
+        return named_rows(rows, 0, labels, labels, is_pair=True, sort=sort)
+
+    def _changed_pairs(self, options: tuple[str, str], *, workers: int) -> NDArray[np.int64]:
+        """Return the kept pairs, less those of changed objects, plus what these touch now."""
+        table = self._table
+        marks, changed = self._kept.marks(table)
+        rule = table.pair_rule(*options)
+        # two changed objects find each other twice
+        limit = min(2 * self.max_rows, NO_LIMIT)
+        rows = self._structure.touching(changed, rule, limit=limit, workers=workers)
+        ids = table.slot_ids[rows]
+        rows = rows[(marks[rows[:, 1]] == 0) | (ids[:, 0] < ids[:, 1])]
+        labels = table.labels()
+        found = named_rows(rows, 0, labels, labels, is_pair=True, sort=True)
+        return self._kept.merged(table, marks, found)
+
+    def iter_pairs(
+        self,
+        chunk: int,
+        *,
+        among: Among = "active",
+        sensors: Sensors = "include",
+        sort: bool = True,
+        workers: int = 1,
+    ) -> Iterator[NDArray[np.int64]]:
+        """Yield the rows of `pairs` in pieces, for answers that do not fit in memory.
+
+        Parameters
+        ----------
+        chunk : int
+            The most rows of a piece.
+        among, sensors, sort, workers
+            As in `pairs`.
+
+        Yields
+        ------
+        (m, 2) int64 array
+            At most `chunk` rows; all pieces one after the other are ``pairs()``.
+
+        Raises
+        ------
+        InvalidArgumentError
+            For a bad option, and when the index is changed between two pieces.
+        """
+        if isinstance(chunk, bool) or not isinstance(chunk, int | np.integer) or chunk < 1:
+            raise InvalidArgumentError(f"chunk is {chunk!r}: pass the most rows of a piece, >= 1")
+        options = _pair_options(among, sensors)
+        workers = check_workers(workers)
+        self._sync()
+        rule = self._table.pair_rule(*options)
+        return self._pieces(int(chunk), rule, sort, workers, self._version)
+
+    def _pieces(
+        self, chunk: int, rule: int, sort: bool, workers: int, version: int
+    ) -> Iterator[NDArray[np.int64]]:
+        """Ask groups of objects, in the order of their ids, whom with a higher id they touch."""
+        self._check_version(version)
+        table = self._table
+        slots = table.ordered_slots()
+        ids, labels = table.slot_ids, table.labels()
+        waiting = np.empty((0, 2), ID_DTYPE)
+        start, group = 0, _FIRST_GROUP
+        while start < len(slots):
+            asked = slots[start : start + group]
+            limit = NO_LIMIT if group == 1 else min(8 * chunk + 1024, NO_LIMIT)
+            rows = self._try_touching(asked, rule, limit, workers)
+            if rows is None:  # too many for one go: ask fewer
+                group = max(group // 8, 1)
+                continue
+            rows = rows[ids[rows[:, 0]] < ids[rows[:, 1]]]
+            found = named_rows(rows, 0, labels, labels, is_pair=True, sort=sort)
+            waiting = np.concatenate([waiting, found]) if len(waiting) else found
+            start += group
+            if len(found) < chunk:
+                group *= 2
+            while len(waiting) >= chunk:
+                yield waiting[:chunk].copy()
+                waiting = waiting[chunk:]
+                self._check_version(version)
+        if len(waiting):
+            yield waiting
+
+    def _check_version(self, version: int) -> None:
+        """Refuse to go on with pairs of an index that has changed."""
+        if self._version != version:
+            raise InvalidArgumentError(
+                "the index was changed while iter_pairs was running; "
+                "finish it first, or iterate over a copy()"
+            )
+
+    def _try_touching(
+        self, slots: NDArray[np.int32], rule: int, limit: int, workers: int
+    ) -> NDArray[np.int32] | None:
+        try:
+            return self._structure.touching(slots, rule, limit=limit, workers=workers)
+        except ResultTooLargeError:
+            return None
+
+    def join(
+        self,
+        other: Index | ArrayLike,
+        *,
+        layers: int = ALL,
+        other_layers: int = ALL,
+        sort: bool = True,
+        workers: int = 1,
+    ) -> NDArray[np.int64]:
+        """Return which objects here share a point with which of another index or of an array.
+
+        Parameters
+        ----------
+        other : Index or (n, 2*ndim) floats
+            An index of any structure, this one included, or boxes.
+        layers, other_layers : int
+            Only objects on these layers are seen, here and there; masks do not apply.
+        sort, workers
+            As in `query`.
+
+        Returns
+        -------
+        (m, 2) int64 array
+            Rows (id here, id there) or (id here, row of the boxes), lexicographic. Joined with
+            itself, an index returns both orders and every id with itself.
+
+        Raises
+        ------
+        InvalidBoxError, InvalidArgumentError, ResultTooLargeError
+        """
+        here_layers, there_layers = seen_layers(layers), seen_layers(other_layers, "other_layers")
+        workers = check_workers(workers)
+        self._sync()
+        there: Any = other
+        if not _is_index(there):
+            boxes = as_boxes(there, self.ndim, infinite=True).reshape(-1, 2 * self.ndim)
+            names = UNLABELLED
+        elif there.ndim != self.ndim:
+            raise InvalidArgumentError(
+                f"other has ndim {there.ndim}, this index {self.ndim}; "
+                "both need the same number of dimensions"
+            )
+        elif isinstance(there, Content) and len(there) > len(self):
+            # the smaller side asks
+            there._sync()
+            names, boxes = _seen(self, here_layers)
+            rows = there._structure.query(
+                Region(0, boxes, boxes, there_layers), limit=self.max_rows, workers=workers
+            )
+            return named_rows(
+                rows, 0, row_labels(names, len(boxes)), there._table.labels(), sort=sort
+            )
+        else:
+            names, boxes = _seen(there, there_layers)
+        rows = self._structure.query(
+            Region(0, boxes, boxes, here_layers), limit=self.max_rows, workers=workers
+        )
+        return named_rows(rows, 1, self._table.labels(), row_labels(names, len(boxes)), sort=sort)
+
+
+def _pair_options(among: str, sensors: str) -> tuple[str, str]:
+    """Check the options of `pairs`."""
+    return AMONG[as_word("among", among, AMONG)], SENSORS[as_word("sensors", sensors, SENSORS)]
+
+
+def _is_index(other: object) -> bool:
+    """Tell an index from boxes without evaluating properties."""
+    return isinstance(other, Content) or hasattr(type(other), "pairs")
+
+
+def _seen(index: Any, layers: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return ids and boxes of the objects on some layers, by ascending id."""
+    ids, boxes = index.ids, index.boxes()
+    visible = (index.state()["layer"] & np.uint64(layers)) != 0
+    return (ids, boxes) if visible.all() else (ids[visible], boxes[visible])
