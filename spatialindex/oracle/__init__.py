@@ -15,28 +15,54 @@ extent are a contiguous run of that order, found by `numpy.searchsorted`. Two ex
 when one of them begins inside the other, so both ways meet the same pairs, and the decision on the
 remaining axes is the same. The tests hold the one against the other.
 
-`deciding` holds what one answer is, `meeting` how those who may meet are found, `relations` whole
-answers.
+`deciding` holds what one answer is, `meeting` how those who may meet are found, `relations` and
+`ordered` whole answers: sets, and those with an order of their own.
 
 It takes its arguments to be checked already; `spatialindex.boxes` and the index are the doors.
 """
 
 from __future__ import annotations
 
-from spatialindex.oracle.deciding import default_state, distances, encloses, overlaps, passes, seen
-from spatialindex.oracle.relations import bounds, count, join, pairs, query, query_radius
+from spatialindex.oracle.deciding import (
+    cast_times,
+    default_state,
+    distances,
+    encloses,
+    overlaps,
+    passes,
+    seen,
+    within_planes,
+)
+from spatialindex.oracle.ordered import boxcast, boxcast_all, nearest, raycast, raycast_all
+from spatialindex.oracle.relations import (
+    bounds,
+    count,
+    join,
+    pairs,
+    query,
+    query_planes,
+    query_radius,
+)
 
 __all__ = [
     "bounds",
+    "boxcast",
+    "boxcast_all",
+    "cast_times",
     "count",
     "default_state",
     "distances",
     "encloses",
     "join",
+    "nearest",
     "overlaps",
     "pairs",
     "passes",
     "query",
+    "query_planes",
     "query_radius",
+    "raycast",
+    "raycast_all",
     "seen",
+    "within_planes",
 ]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
 __all__ = [
+    "cast_times",
     "check_word",
     "default_state",
     "distances",
@@ -27,6 +28,7 @@ __all__ = [
     "overlaps",
     "passes",
     "seen",
+    "within_planes",
 ]
 
 
@@ -73,6 +75,71 @@ def distances(centers: ArrayLike, boxes: ArrayLike) -> Boxes:
             total = total + d[..., axis] * d[..., axis]
         result: Boxes = np.sqrt(total) * np.ldexp(1.0, -exponent)
     return result
+
+
+def cast_times(starts: ArrayLike, motions: ArrayLike, lasts: ArrayLike, boxes: ArrayLike) -> Boxes:
+    """Return when moving boxes first share a point with boxes at rest, inf where they never do.
+
+    A box `starts` is at ``start + t * motion`` for ``0 <= t <= last``; a ray is a box without size.
+    Along an axis with motion the two share points from ``(near - front) / motion`` to
+    ``(far - back) / motion``, where the near face is the one that the front reaches first; without
+    motion always or never. They meet from the latest of these beginnings, 0 included, if that is
+    not after the earliest of the ends, `last` included. Everything is closed. Where a difference
+    overflows, the halves are subtracted and the quotient doubled. A time that overflows is never.
+
+    >>> cast_times([0.0, 0, 0, 0], [2.0, 1], np.inf, [[4.0, 0, 6, 9], [4.0, 0, 6, 1]])
+    array([ 2., inf])
+    """
+    start, motion = np.asarray(starts, BOX_DTYPE), np.asarray(motions, BOX_DTYPE)
+    box = np.asarray(boxes, BOX_DTYPE)
+    ndim = box.shape[-1] // 2
+    begin, end = np.asarray(0.0), np.asarray(lasts, BOX_DTYPE)
+    for axis in range(ndim):
+        step = motion[..., axis]
+        back, front = start[..., axis], start[..., axis + ndim]
+        lower, upper = box[..., axis], box[..., axis + ndim]
+        touch = (lower <= front) & (back <= upper)
+        at_lower, at_upper = _quotients(lower, front, step), _quotients(upper, back, step)
+        enter = np.where(step > 0.0, at_lower, at_upper)
+        leave = np.where(step > 0.0, at_upper, at_lower)
+        enter = np.where(step == 0.0, np.where(touch, 0.0, np.inf), enter)
+        leave = np.where(step == 0.0, np.inf, leave)
+        # and not np.maximum, which may make a -0.0 of 0.0
+        begin = np.where(enter > begin, enter, begin)
+        end = np.where(leave < end, leave, end)
+    return np.where(begin <= end, begin, np.inf)
+
+
+def _quotients(bounds: Boxes, places: Boxes, steps: Boxes) -> Boxes:
+    """Return ``(bound - place) / step``, also where the difference overflows."""
+    with np.errstate(all="ignore"):  # quotients of no motion are not used
+        way = bounds - places
+        halves = (bounds / 2.0 - places / 2.0) / steps * 2.0
+        return np.where(np.isinf(way), halves, way / steps)
+
+
+def within_planes(normals: ArrayLike, offsets: ArrayLike, boxes: ArrayLike) -> Flags:
+    """Tell which boxes have, for each plane, a corner with ``normal · corner <= offset``.
+
+    The corner asked is the one that favours the plane: along each axis the lower bound where the
+    normal is positive, else the upper one. Products are summed in the order of the axes; a sum that
+    is not a number, of infinities of both signs, is inside. `normals` has shape (p, ndim),
+    `offsets` (p,) and `boxes` (n, 2*ndim); without planes all boxes are inside.
+
+    >>> within_planes([[1.0, 0.0]], [2.0], [[2.0, 0, 3, 1], [2.5, 0, 3, 1]])
+    array([ True, False])
+    """
+    box = np.asarray(boxes, BOX_DTYPE)
+    ndim = box.shape[-1] // 2
+    inside = np.ones(len(box), np.bool_)
+    for normal, offset in zip(np.asarray(normals, BOX_DTYPE), np.asarray(offsets), strict=True):
+        total = np.zeros(len(box))
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            for axis in range(ndim):
+                corner = box[:, axis if normal[axis] > 0.0 else axis + ndim]
+                total = total + normal[axis] * corner
+        inside &= ~(total > offset)
+    return inside
 
 
 def default_state(n: int) -> State:

@@ -15,6 +15,7 @@ from spatialindex.oracle.deciding import (
     overlaps,
     passes,
     seen,
+    within_planes,
 )
 from spatialindex.oracle.meeting import canonical, chosen, meetings, self_meetings
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
     Meets = Callable[[Boxes, Boxes], Flags]
 
-__all__ = ["bounds", "count", "join", "pairs", "query", "query_radius"]
+__all__ = ["bounds", "count", "join", "pairs", "query", "query_planes", "query_radius"]
 
 
 def pairs(
@@ -181,6 +182,43 @@ def query_radius(
         return result
 
     return _ask(ids, boxes, state, around, asked, decide, layers, method)
+
+
+def query_planes(
+    ids: ArrayLike,
+    boxes: ArrayLike,
+    state: State | None,
+    normals: ArrayLike,
+    offsets: ArrayLike,
+    *,
+    layers: int = ALL,
+) -> Rows:
+    """Return which objects are not wholly outside any of some planes.
+
+    Parameters
+    ----------
+    ids, boxes, state
+        The objects, as in `pairs`; `state` None is the default state.
+    normals : (p, ndim) float64
+        Directions outward, of any length; none leaves nothing out.
+    offsets : (p,) float64
+        Inside is ``normal · x <= offset``; they may be infinite.
+    layers : int
+        Objects with ``layer & layers == 0`` are not seen.
+
+    Returns
+    -------
+    (n,) int64
+        Ids where `within_planes` holds, ascending.
+
+    Examples
+    --------
+    >>> query_planes([7, 3], [[0, 0, 1, 1], [9, 9, 10, 10]], None, [[1, 1], [-1, 0]], [5, 1])
+    array([7])
+    """
+    ids, boxes = np.asarray(ids, ID_DTYPE), np.asarray(boxes, BOX_DTYPE)
+    visible = seen(default_state(len(ids)) if state is None else state, layers)
+    return np.sort(ids[visible & within_planes(normals, offsets, boxes)])
 
 
 def count(
