@@ -11,12 +11,25 @@ scanned without a branch a box. Ten boxes take two blocks, the second with six e
     slots  [[4 0 7 1 2 9 3 5] [6 8 -1 -1 -1 -1 -1 -1]]
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
-from spatialindex.kernels.decide import INTERSECTS, accepts, meet, passes
+from spatialindex.kernels.best import offer
+from spatialindex.kernels.decide import (
+    INTERSECTS,
+    accepts,
+    cast_time,
+    distance_to_box,
+    meet,
+    passes,
+)
 from spatialindex.kernels.jit import kernel
 from spatialindex.kernels.simd import (
     LANES,
+    REACH,
+    cast8,
+    distances8,
     down32,
     grown32,
     inside8,
@@ -24,19 +37,24 @@ from spatialindex.kernels.simd import (
     lowest_bit,
     overlap8,
     overlap8x8,
+    plane8,
     shrunk32,
     surely_meet,
     up32,
 )
 
 __all__ = [
+    "Best",
     "aim_at_region",
     "change_list",
     "clear_lane",
     "copy_lane",
+    "first_of_block",
     "hits_of_block",
     "later_lanes",
+    "nearest_of_block",
     "pairs_of_blocks",
+    "planes_of_block",
     "repeat_bits",
     "scan_pairs",
     "scan_regions",
@@ -50,6 +68,24 @@ _DIAGONAL = np.uint64(0x8040201008040201)
 _SEVENS = np.uint64(0x7F7F7F7F7F7F7F7F)
 _HIGHS = np.uint64(0x8080808080808080)
 _LATER = np.uint64(0x0080C0E0F0F8FCFE)  # of a block with itself: each pair of lanes once
+
+
+class Best(NamedTuple):
+    """The best answers so far of each row of a batch, which goes on from structure to structure.
+
+    `spatialindex.kernels.best` keeps them; for a first hit there is just one, the k of nearest.
+    """
+
+    values: np.ndarray
+    """``(q, k)`` float64 distances or times."""
+    slots: np.ndarray
+    """``(q, k)`` int32."""
+    counts: np.ndarray
+    """``(q,)`` int64: how many each row has so far."""
+    ignored: np.ndarray
+    """``(q,)`` int32: a slot that a row does not see, -1 for none; or empty."""
+    slot_ids: np.ndarray
+    """``(capacity,)`` int64: ids, by which ties are decided."""
 
 
 @kernel
@@ -134,6 +170,74 @@ def hits_of_block(mask, bounds, slots, sure, block, q_in, ask, row, dim, out, k)
                 out[k, 1] = slot
             k += 1
     return k
+
+
+@kernel
+def nearest_of_block(bounds, slots, block, q, out, ask, row, best, dim):
+    """Offer what a block has within reach of a point to the best of a row.
+
+    `q` is aimed at the point, see `simd.aim_at_point`; its reach shrinks to the worst of the best
+    when they are complete. `out` is scratch of eight float32.
+    """
+    mask = distances8(bounds, block, q, out, dim)
+    if mask == 0:
+        return
+    radius = ask.exact[row, len(dim)]
+    ignored = best.ignored[row] if best.ignored.shape[0] else -1
+    while mask != 0:
+        lane = lowest_bit(mask)
+        mask &= mask - np.uint64(1)
+        slot = slots[block, lane]
+        if out[lane] > q[REACH] or slot == ignored:
+            continue
+        if not passes(ask.state, -1, slot, ask.rule, ask.layers):
+            continue
+        distance = distance_to_box(ask.exact, row, ask.boxes, slot, dim)
+        if distance <= radius:
+            _take(best, row, distance, slot, q)
+
+
+@kernel
+def first_of_block(bounds, slots, block, q, out, ask, row, best, dim):
+    """Offer what a moving box meets in a block to the best of a row, which is one.
+
+    `q` is aimed along the motion, see `simd.aim_along`; its reach shrinks to the time of the best.
+    `out` is scratch of eight float32.
+    """
+    mask = cast8(bounds, block, q, out, dim)
+    if mask == 0:
+        return
+    ignored = best.ignored[row] if best.ignored.shape[0] else -1
+    while mask != 0:
+        lane = lowest_bit(mask)
+        mask &= mask - np.uint64(1)
+        slot = slots[block, lane]
+        if out[lane] > q[REACH] or slot == ignored:
+            continue
+        if not passes(ask.state, -1, slot, ask.rule, ask.layers):
+            continue
+        time = cast_time(ask.exact, row, ask.boxes, slot, dim)
+        if time >= 0.0:
+            _take(best, row, time, slot, q)
+
+
+@kernel
+def _take(best, row, value, slot, q):
+    """Offer a value to the best of a row, and look no farther than the worst of them."""
+    count = offer(best.values, best.slots, row, best.counts[row], value, slot, best.slot_ids)
+    best.counts[row] = count
+    if count == best.values.shape[1]:
+        q[REACH] = min(q[REACH], up32(best.values[row, 0]))
+
+
+@kernel
+def planes_of_block(mask, bounds, block, exact, row, dim):
+    """Keep the lanes in `mask` that may be in a region of planes, float64 row of `exact`."""
+    for at in range(0, exact.shape[1], len(dim) + 1):
+        if mask == 0:
+            break
+        mask &= plane8(bounds, block, exact, row, at, dim)
+    return mask
 
 
 @kernel

@@ -14,6 +14,12 @@ against a query made smaller by `grown32` and `shrunk32`, is a *surely*; only la
 and not surely need the exact float64 boxes. A lower bound that is off by its rounding still lies
 below the query's upper bound when it lies below that bound less a margin, rounding being monotone.
 
+`distances8` and `cast8` are *at least*: what they compute of a lane is never more than what
+`spatialindex.kernels.decide` says of the box in it, so that a lane whose bound is beyond the best
+found so far is passed over. A query is prepared once, by `aim_at_point` or `aim_along`, and its
+scratch holds how far to look, which shrinks while answers are found. `plane8` computes what
+`decide.within_planes` does, in float64, of the lane itself.
+
 Written as LLVM vector IR, which any CPU runs. Each has a plain equivalent of the same meaning, used
 when compilation is off or bounds are checked.
 """
@@ -29,14 +35,21 @@ from spatialindex.kernels.jit import PLAIN, kernel
 
 __all__ = [
     "LANES",
+    "REACH",
+    "aim_along",
+    "aim_at_point",
+    "cast8",
+    "distances8",
     "down32",
     "grown32",
     "inside8",
     "local_floats",
     "local_ints",
+    "local_query",
     "lowest_bit",
     "overlap8",
     "overlap8x8",
+    "plane8",
     "prefetch",
     "shrunk32",
     "surely_meet",
@@ -53,6 +66,20 @@ _SUBNORMAL = np.float32(1.5e-45)
 # at least four steps: two lanes, each up to two steps off (at a power of two), and the sum's own
 _MARGIN = np.float32(2.0**-21)
 _TINY = np.float32(1.2e-44)
+
+REACH = 15
+"""Where the scratch of `distances8` and `cast8` holds the distance or time to look up to."""
+
+# of squares: five roundings of 2**-24 each before it, three after it
+_SQUARES = np.float32(1.0 - 2.0**-20)
+# of times: three roundings before it, two after it
+_SOONER = np.float32(1.0 - 2.0**-21)
+_LATER = np.float32(1.0 + 2.0**-21)
+# what rounding below the normal numbers can add: half a step a product, four of them at most
+_STEPS = np.float32(2.0**-147)
+# a part that can be squared and summed
+_FAR = np.float32(2.0**62)
+_LARGEST = np.float32(_F32_MAX)
 
 
 @kernel
@@ -94,10 +121,53 @@ def surely_meet(bounds, a, i, b, j, dim):
     return ok
 
 
+@kernel
+def aim_at_point(q, points, row, reach, dim):
+    """Prepare `q` of `local_query` for `distances8` from a point up to a distance.
+
+    Row `row` of float64 `points` begins with the coordinates.
+    """
+    for d in range(len(dim)):
+        q[d] = up32(points[row, d])
+        q[3 + d] = down32(points[row, d])
+    q[REACH] = up32(reach)
+
+
+@kernel
+def aim_along(q, exact, row, last, dim):
+    """Prepare `q` of `local_query` for `cast8`, a box cast up to a time.
+
+    Row `row` of float64 `exact` begins with the box and its motion in a unit of time. An axis has a
+    place each for where the near faces start from and the far ones, rounded so that they meet
+    lanes sooner and leave them later, and for the inverses of the speed, rounded likewise. Without
+    motion the near faces are met at once or never, and the far ones never left or always.
+    """
+    ndim = len(dim)
+    for d in range(ndim):
+        motion = exact[row, 2 * ndim + d]
+        lower, upper = down32(exact[row, d]), up32(exact[row, ndim + d])
+        if motion == 0.0:
+            slowest, fastest = np.float32(np.inf), _LARGEST
+        else:
+            inverse = 1.0 / abs(motion)
+            slowest, fastest = up32(inverse), down32(inverse)
+        q[d] = lower if motion < 0.0 else upper
+        q[3 + d] = upper if motion < 0.0 else lower
+        q[6 + d] = -fastest if motion < 0.0 else fastest
+        q[9 + d] = -slowest if motion < 0.0 else slowest
+    q[REACH] = up32(last)
+
+
 @intrinsic
 def _stack_floats(typingctx):
     """Eight float32 on the stack of the calling function, as an array."""
     return types.Array(types.float32, 1, "C")(), _stack_array(ir.FloatType(), 4)
+
+
+@intrinsic
+def _stack_query(typingctx):
+    """Sixteen float32 on the stack of the calling function, as an array."""
+    return types.Array(types.float32, 1, "C")(), _stack_array(ir.FloatType(), 4, 2 * LANES)
 
 
 @intrinsic
@@ -106,13 +176,13 @@ def _stack_ints(typingctx):
     return types.Array(types.int64, 1, "C")(), _stack_array(ir.IntType(64), 8)
 
 
-def _stack_array(element, size):
-    """Make the code of an array of eight elements that lives as long as the calling function."""
+def _stack_array(element, size, n=LANES):
+    """Make the code of an array of `n` elements that lives as long as the calling function."""
 
     def generate(context, builder, signature, args):
-        data = cgutils.alloca_once(builder, element, size=ir.Constant(ir.IntType(64), LANES))
+        data = cgutils.alloca_once(builder, element, size=ir.Constant(ir.IntType(64), n))
         array = context.make_array(signature.return_type)(context, builder)
-        length = context.get_constant(types.intp, LANES)
+        length = context.get_constant(types.intp, n)
         stride = context.get_constant(types.intp, size)
         populate_array(
             array,
@@ -163,9 +233,14 @@ if config.DISABLE_JIT:
         """Return scratch for eight int64."""
         return np.empty(LANES, np.int64)
 
+    def local_query():
+        """Return scratch for sixteen float32: a query of `distances8` or `cast8`."""
+        return np.empty(2 * LANES, np.float32)
+
 else:
     # intrinsics put their code into the caller, whose stack it is; a function would return
     local_floats, local_ints, prefetch = _stack_floats, _stack_ints, _prefetch
+    local_query = _stack_query
 
 
 if PLAIN:
@@ -212,6 +287,75 @@ if PLAIN:
                 if ok:
                     word |= np.uint64(1) << np.uint64(LANES * i + j)
         return word
+
+    @kernel
+    def distances8(bounds, block, q, out, dim):
+        """Mask of the lanes of a block that may be within reach of a point, see `aim_at_point`.
+
+        Writes to float32 `out` what each of them is away at least, by `decide.distance_to_box` of
+        any box in the lane.
+        """
+        ndim = len(dim)
+        mask = np.uint64(0)
+        for lane in range(LANES):
+            total = np.float32(0.0)
+            for d in range(ndim):
+                part = max(bounds[block, d, lane] - q[d], q[3 + d] - bounds[block, ndim + d, lane])
+                part = min(max(np.float32(part), np.float32(0.0)), _FAR)
+                total = np.float32(total + np.float32(part * part))
+            total = np.float32(np.float32(total * _SQUARES) - _STEPS)
+            out[lane] = np.sqrt(max(total, np.float32(0.0)))
+            # an empty lane is not a number, whatever became of it above
+            if out[lane] <= q[REACH] and bounds[block, 0, lane] == bounds[block, 0, lane]:
+                mask |= np.uint64(1 << lane)
+        return mask
+
+    @kernel
+    def cast8(bounds, block, q, out, dim):
+        """Mask of the lanes of a block that a moving box may meet in time, see `aim_along`.
+
+        Writes to float32 `out` when each of them is met at the earliest, by `decide.cast_time` of
+        any box in the lane.
+        """
+        ndim = len(dim)
+        mask = np.uint64(0)
+        for lane in range(LANES):
+            first, last = np.float32(0.0), np.float32(np.inf)
+            for d in range(ndim):
+                near, far = (ndim + d, d) if q[9 + d] < 0.0 else (d, ndim + d)
+                enter = np.float32(np.float32(bounds[block, near, lane] - q[d]) * q[6 + d])
+                leave = np.float32(np.float32(bounds[block, far, lane] - q[3 + d]) * q[9 + d])
+                # written so that what is not a number changes nothing
+                if enter > first:
+                    first = enter
+                if leave < last:
+                    last = leave
+            first = np.float32(np.float32(min(first, _LARGEST) * _SOONER) - _STEPS)
+            last = np.float32(np.float32(last * _LATER) + _STEPS)
+            out[lane] = first
+            is_met = first <= last and first <= q[REACH]
+            if is_met and bounds[block, 0, lane] == bounds[block, 0, lane]:
+                mask |= np.uint64(1 << lane)
+        return mask
+
+    @kernel
+    def plane8(bounds, block, exact, row, at, dim):
+        """Mask of the lanes of a block that are not wholly outside of a plane.
+
+        The normal begins in place `at` of the row, the offset follows it, as `decide.within_planes`
+        has it. The bits of empty lanes mean nothing.
+        """
+        ndim = len(dim)
+        mask = np.uint64(0)
+        for lane in range(LANES):
+            total = 0.0
+            for d in range(ndim):
+                normal = exact[row, at + d]
+                corner = bounds[block, d if normal > 0.0 else ndim + d, lane]
+                total += normal * np.float64(corner)
+            if not total > exact[row, at + ndim]:
+                mask |= np.uint64(1 << lane)
+        return mask
 
     @kernel
     def lowest_bit(mask):
@@ -301,6 +445,156 @@ else:
             return word
 
         return types.uint64(bounds, types.intp, types.intp, dim), generate
+
+    def _floats(value):
+        """Repeat a constant in all lanes."""
+        return ir.Constant(_VECTOR, [float(value)] * LANES)
+
+    def _larger(builder, a, b):
+        """Return the larger of each lane; `b` where one is not a number."""
+        return builder.select(builder.fcmp_ordered(">", a, b), a, b)
+
+    def _smaller(builder, a, b):
+        """Return the smaller of each lane; `b` where one is not a number."""
+        return builder.select(builder.fcmp_ordered("<", a, b), a, b)
+
+    def _query_floats(context, builder, query_type, query):
+        """Return a function that loads a float of a query, and its splat."""
+        data = context.make_array(query_type)(context, builder, query).data
+
+        def load(place):
+            return builder.load(builder.gep(data, [ir.Constant(_I32, place)]))
+
+        return load
+
+    def _bit_mask(builder, lanes):
+        """Return the lanes' bits as an unsigned number."""
+        return builder.zext(builder.bitcast(lanes, ir.IntType(LANES)), _I64)
+
+    def _store(context, builder, out_type, out, vector):
+        """Write a vector to an array of floats."""
+        data = context.make_array(out_type)(context, builder, out).data
+        builder.store(vector, builder.bitcast(data, _VECTOR.as_pointer()), align=4)
+
+    @intrinsic
+    def distances8(typingctx, bounds, block, q, out, dim):
+        """Mask of the lanes of a block that may be within reach of a point, see `aim_at_point`.
+
+        Writes to float32 `out` what each of them is away at least, by `decide.distance_to_box` of
+        any box in the lane.
+        """
+
+        def generate(context, builder, signature, args):
+            bounds_type, _, query_type, out_type, dim = signature.args
+            ndim = len(dim)
+            _, rows = _block_rows(context, builder, bounds_type, args[0], args[1], ndim)
+            load = _query_floats(context, builder, query_type, args[2])
+            total = None
+            for d in range(ndim):
+                below = builder.fsub(rows[d], _splat(builder, load(d)))
+                above = builder.fsub(_splat(builder, load(3 + d)), rows[ndim + d])
+                part = _larger(builder, _larger(builder, below, above), _floats(0.0))
+                part = _smaller(builder, part, _floats(_FAR))
+                square = builder.fmul(part, part)
+                total = square if total is None else builder.fadd(total, square)
+            total = builder.fsub(builder.fmul(total, _floats(_SQUARES)), _floats(_STEPS))
+            total = _larger(builder, total, _floats(0.0))
+            root = cgutils.get_or_insert_function(
+                builder.module, ir.FunctionType(_VECTOR, [_VECTOR]), "llvm.sqrt.v8f32"
+            )
+            distance = builder.call(root, [total])
+            _store(context, builder, out_type, args[3], distance)
+            within = builder.fcmp_ordered("<=", distance, _splat(builder, load(REACH)))
+            return _bit_mask(
+                builder, builder.and_(within, builder.fcmp_ordered("ord", rows[0], rows[0]))
+            )
+
+        return types.uint64(bounds, types.intp, q, out, dim), generate
+
+    @intrinsic
+    def cast8(typingctx, bounds, block, q, out, dim):
+        """Mask of the lanes of a block that a moving box may meet in time, see `aim_along`.
+
+        Writes to float32 `out` when each of them is met at the earliest, by `decide.cast_time` of
+        any box in the lane.
+        """
+
+        def generate(context, builder, signature, args):
+            bounds_type, _, query_type, out_type, dim = signature.args
+            ndim = len(dim)
+            floats, rows = _block_rows(context, builder, bounds_type, args[0], args[1], ndim)
+            vectors = builder.bitcast(floats, _VECTOR.as_pointer())
+            load = _query_floats(context, builder, query_type, args[2])
+
+            def row(is_back, if_back, if_not):
+                place = builder.select(
+                    is_back, ir.Constant(_I32, if_back), ir.Constant(_I32, if_not)
+                )
+                return builder.load(builder.gep(vectors, [place]), align=4)
+
+            first, last = _floats(0.0), _floats(np.inf)
+            for d in range(ndim):
+                slowest = load(9 + d)
+                is_back = builder.fcmp_ordered("<", slowest, ir.Constant(_F32, 0.0))
+                enter = builder.fsub(row(is_back, ndim + d, d), _splat(builder, load(d)))
+                enter = builder.fmul(enter, _splat(builder, load(6 + d)))
+                leave = builder.fsub(row(is_back, d, ndim + d), _splat(builder, load(3 + d)))
+                leave = builder.fmul(leave, _splat(builder, slowest))
+                first = _larger(builder, enter, first)
+                last = _smaller(builder, leave, last)
+            first = _smaller(builder, first, _floats(_LARGEST))
+            first = builder.fsub(builder.fmul(first, _floats(_SOONER)), _floats(_STEPS))
+            last = builder.fadd(builder.fmul(last, _floats(_LATER)), _floats(_STEPS))
+            _store(context, builder, out_type, args[3], first)
+            last = _smaller(builder, last, _splat(builder, load(REACH)))
+            met = builder.fcmp_ordered("<=", first, last)
+            return _bit_mask(
+                builder, builder.and_(met, builder.fcmp_ordered("ord", rows[0], rows[0]))
+            )
+
+        return types.uint64(bounds, types.intp, q, out, dim), generate
+
+    @intrinsic
+    def plane8(typingctx, bounds, block, exact, row, at, dim):
+        """Mask of the lanes of a block that are not wholly outside of a plane.
+
+        The normal begins in place `at` of the row, the offset follows it, as `decide.within_planes`
+        has it. The bits of empty lanes mean nothing.
+        """
+
+        def generate(context, builder, signature, args):
+            bounds_type, exact_type, dim = signature.args[0], signature.args[2], signature.args[5]
+            ndim = len(dim)
+            floats, _ = _block_rows(context, builder, bounds_type, args[0], args[1], ndim)
+            vectors = builder.bitcast(floats, _VECTOR.as_pointer())
+            array = context.make_array(exact_type)(context, builder, args[2])
+            stride = builder.extract_value(array.shape, 1)
+            start = builder.add(builder.mul(args[3], stride), args[4])
+            double = ir.DoubleType()
+            wide = ir.VectorType(double, LANES)
+
+            def number(d):
+                place = builder.add(start, ir.Constant(start.type, d))
+                return builder.load(builder.gep(array.data, [place]))
+
+            def splat(value):
+                undefined = ir.Constant(wide, ir.Undefined)
+                one = builder.insert_element(undefined, value, ir.Constant(_I32, 0))
+                zeros = ir.Constant(ir.VectorType(_I32, LANES), [0] * LANES)
+                return builder.shuffle_vector(one, undefined, zeros)
+
+            total = ir.Constant(wide, [0.0] * LANES)
+            for d in range(ndim):
+                normal = number(d)
+                is_ahead = builder.fcmp_ordered(">", normal, ir.Constant(double, 0.0))
+                place = builder.select(is_ahead, ir.Constant(_I32, d), ir.Constant(_I32, ndim + d))
+                corner = builder.load(builder.gep(vectors, [place]), align=4)
+                product = builder.fmul(splat(normal), builder.fpext(corner, wide))
+                total = builder.fadd(total, product)
+            inner = builder.fcmp_unordered("<=", total, splat(number(ndim)))
+            return _bit_mask(builder, inner)
+
+        return types.uint64(bounds, types.intp, exact, types.intp, types.intp, dim), generate
 
     @intrinsic
     def lowest_bit(typingctx, mask):
