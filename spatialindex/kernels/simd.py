@@ -38,17 +38,20 @@ __all__ = [
     "REACH",
     "aim_along",
     "aim_at_point",
+    "at_least8",
     "cast8",
     "distances8",
     "down32",
     "grown32",
     "inside8",
+    "lane_overlap8",
     "local_floats",
     "local_ints",
     "local_query",
     "lowest_bit",
     "overlap8",
     "overlap8x8",
+    "pack8",
     "plane8",
     "prefetch",
     "shrunk32",
@@ -358,6 +361,51 @@ if PLAIN:
         return mask
 
     @kernel
+    def at_least8(bounds, block, row, value):
+        """Mask of the lanes of a block whose bound in `row` is `value` or more."""
+        mask = np.uint64(0)
+        for lane in range(LANES):
+            if bounds[block, row, lane] >= value:
+                mask |= np.uint64(1 << lane)
+        return mask
+
+    @kernel
+    def lane_overlap8(bounds, a, lane, b, dim):
+        """Mask of the lanes of block `b` that meet one lane of block `a`."""
+        ndim = len(dim)
+        mask = np.uint64(0)
+        for j in range(LANES):
+            ok = True
+            for d in range(ndim):
+                ok &= bounds[a, d, lane] <= bounds[b, ndim + d, j]
+                ok &= bounds[b, d, j] <= bounds[a, ndim + d, lane]
+            if ok:
+                mask |= np.uint64(1 << j)
+        return mask
+
+    @kernel
+    def pack8(bounds, block, boxes, rows, at, n, row_mask, dim):
+        """Write up to eight boxes into the lanes of a block, rounded outward.
+
+        Lane `i` below `n` gets the float64 box in row ``rows[at + i] & row_mask``; what is in the
+        lanes behind means nothing. Returns the mask of lanes of which no bound had to be rounded.
+        """
+        ndim = len(dim)
+        mask = np.uint64(0)
+        for lane in range(LANES):
+            i = np.int64(rows[at + min(lane, n - 1)]) & row_mask
+            is_exact = True
+            for d in range(ndim):
+                lower, upper = down32(boxes[i, d]), up32(boxes[i, ndim + d])
+                bounds[block, d, lane] = lower
+                bounds[block, ndim + d, lane] = upper
+                is_exact &= np.float64(lower) == boxes[i, d]
+                is_exact &= np.float64(upper) == boxes[i, ndim + d]
+            if is_exact:
+                mask |= np.uint64(1 << lane)
+        return mask
+
+    @kernel
     def lowest_bit(mask):
         """Return the position of the lowest set bit of a uint64 that is not zero."""
         position = 0
@@ -595,6 +643,148 @@ else:
             return _bit_mask(builder, inner)
 
         return types.uint64(bounds, types.intp, exact, types.intp, types.intp, dim), generate
+
+    @intrinsic
+    def at_least8(typingctx, bounds, block, row, value):
+        """Mask of the lanes of a block whose bound in `row` is `value` or more."""
+
+        def generate(context, builder, signature, args):
+            array = context.make_array(signature.args[0])(context, builder, args[0])
+            rows = builder.extract_value(array.shape, 1)
+            index = builder.add(builder.mul(args[1], rows), args[2])
+            vectors = builder.bitcast(array.data, _VECTOR.as_pointer())
+            found = builder.load(builder.gep(vectors, [index]), align=4)
+            return _bit_mask(builder, builder.fcmp_ordered(">=", found, _splat(builder, args[3])))
+
+        return types.uint64(bounds, types.intp, types.intp, types.float32), generate
+
+    @intrinsic
+    def lane_overlap8(typingctx, bounds, a, lane, b, dim):
+        """Mask of the lanes of block `b` that meet one lane of block `a`."""
+
+        def generate(context, builder, signature, args):
+            bounds_type, dim = signature.args[0], signature.args[4]
+            ndim = len(dim)
+            floats, _ = _block_rows(context, builder, bounds_type, args[0], args[1], ndim)
+            _, rows = _block_rows(context, builder, bounds_type, args[0], args[3], ndim)
+            query = [
+                builder.load(
+                    builder.gep(
+                        floats, [builder.add(args[2], ir.Constant(args[2].type, row * LANES))]
+                    )
+                )
+                for row in range(2 * ndim)
+            ]
+            return builder.zext(_test_rows(builder, "<=", rows, query), _I64)
+
+        return types.uint64(bounds, types.intp, types.intp, types.intp, dim), generate
+
+    def _outward(builder, box, ndim):
+        """Round the doubles of a box outward to floats; returns them, and if all were floats."""
+        width = 2 * ndim
+        wide, narrow = ir.VectorType(ir.DoubleType(), width), ir.VectorType(_F32, width)
+        signs = [1.0] * ndim + [-1.0] * ndim
+
+        def constant(kind, values):
+            return ir.Constant(kind, [float(value) for value in values])
+
+        # upper bounds are negated, so that all go down; the steps are those of `down32`
+        box = builder.fmul(box, constant(wide, signs))
+        largest = constant(wide, [_F32_MAX] * width)
+        capped = builder.select(builder.fcmp_ordered(">", box, largest), largest, box)
+        floats = builder.fptrunc(capped, narrow)
+        back = builder.fpext(floats, wide)
+        size = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(narrow, [narrow]), f"llvm.fabs.v{width}f32"
+        )
+        step = builder.fmul(
+            builder.call(size, [floats]), constant(narrow, [float(_HALF_STEP)] * width)
+        )
+        step = builder.fadd(step, constant(narrow, [float(_SUBNORMAL)] * width))
+        below = builder.fsub(floats, step)
+        rounded = builder.select(builder.fcmp_ordered(">", back, box), below, floats)
+        same = builder.bitcast(builder.fcmp_ordered("==", back, box), ir.IntType(width))
+        all_set = ir.Constant(ir.IntType(width), (1 << width) - 1)
+        is_exact = builder.icmp_unsigned("==", same, all_set)
+        return builder.fmul(rounded, constant(narrow, signs)), is_exact
+
+    def _join(builder, one, two, places):
+        """Choose elements of two vectors, those of the second numbered on from the first."""
+        return builder.shuffle_vector(
+            one, two, ir.Constant(ir.VectorType(_I32, len(places)), places)
+        )
+
+    def _transposed(builder, boxes, width):
+        """Turn eight vectors of `width` floats into `width` vectors of eight."""
+        pairs = [
+            _join(
+                builder,
+                boxes[i],
+                boxes[i + 1],
+                [row + k for row in range(width) for k in (0, width)],
+            )
+            for i in range(0, LANES, 2)
+        ]
+        fours = [
+            _join(
+                builder,
+                pairs[i],
+                pairs[i + 1],
+                [2 * row + k for row in range(width) for k in (0, 1, 2 * width, 2 * width + 1)],
+            )
+            for i in range(0, LANES // 2, 2)
+        ]
+        return [
+            _join(
+                builder,
+                *fours,
+                [4 * row + k for k in (0, 1, 2, 3)]
+                + [4 * width + 4 * row + k for k in (0, 1, 2, 3)],
+            )
+            for row in range(width)
+        ]
+
+    @intrinsic
+    def pack8(typingctx, bounds, block, boxes, rows, at, n, row_mask, dim):
+        """Write up to eight boxes into the lanes of a block, rounded outward.
+
+        Lane `i` below `n` gets the float64 box in row ``rows[at + i] & row_mask``; what is in the
+        lanes behind means nothing. Returns the mask of lanes of which no bound had to be rounded.
+        """
+
+        def generate(context, builder, signature, args):
+            bounds_type, _, boxes_type, rows_type = signature.args[:4]
+            ndim = len(signature.args[7])
+            width = 2 * ndim
+            data = context.make_array(boxes_type)(context, builder, args[2]).data
+            numbers = context.make_array(rows_type)(context, builder, args[3]).data
+            last = builder.sub(args[5], ir.Constant(args[5].type, 1))
+            mask = ir.Constant(_I64, 0)
+            packed = []
+            for lane in range(LANES):
+                place = ir.Constant(args[5].type, lane)
+                place = builder.select(builder.icmp_signed("<", place, last), place, last)
+                row = builder.load(builder.gep(numbers, [builder.add(args[4], place)]))
+                if row.type != _I64:
+                    row = builder.sext(row, _I64)
+                row = builder.and_(row, args[6])
+                start = builder.gep(data, [builder.mul(row, ir.Constant(_I64, width))])
+                wide = ir.VectorType(ir.DoubleType(), width)
+                box = builder.load(builder.bitcast(start, wide.as_pointer()), align=8)
+                floats, is_exact = _outward(builder, box, ndim)
+                packed.append(floats)
+                bit = builder.shl(builder.zext(is_exact, _I64), ir.Constant(_I64, lane))
+                mask = builder.or_(mask, bit)
+            floats, _ = _block_rows(context, builder, bounds_type, args[0], args[1], ndim)
+            vectors = builder.bitcast(floats, _VECTOR.as_pointer())
+            for row, vector in enumerate(_transposed(builder, packed, width)):
+                builder.store(vector, builder.gep(vectors, [ir.Constant(_I32, row)]), align=4)
+            return mask
+
+        return (
+            types.uint64(bounds, types.intp, boxes, rows, types.intp, types.intp, types.int64, dim),
+            generate,
+        )
 
     @intrinsic
     def lowest_bit(typingctx, mask):
