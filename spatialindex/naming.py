@@ -1,8 +1,8 @@
 """From slots and input rows to ids in canonical order.
 
 A structure lists rows of slots in any order. Each slot or input row becomes a *label*, a number
-that sorts as its id does; two labels are packed into a 64-bit key, the keys are radix-sorted and
-unpacked to ids::
+that sorts as its id does. Two labels are packed into a 64-bit key; keys are sorted and unpacked to
+ids (`spatialindex.kernels.sorting`)::
 
     rows (slot 4, slot 0)  labels 4, 0  pair key 0b000_100  ->  ids (0, 4)
 """
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spatialindex.constants import ID_DTYPE, SLOT_DTYPE
+from spatialindex.execution import chunks, run_chunks
 from spatialindex.objects import Labels
 
 if TYPE_CHECKING:
@@ -23,6 +24,10 @@ __all__ = ["UNLABELLED", "named_rows", "row_labels"]
 
 UNLABELLED = np.empty(0, ID_DTYPE)
 """Labels or names of what is its own label or name."""
+
+_WORTH_THREADS = 2**15  # rows below which handing work to threads costs more than it saves
+_BUCKET_BITS = 15  # keys of a bucket, as a power of two: they and their scratch fit a near cache
+_MOST_AT_ONCE = 2**18  # keys that one thread sorts as they are
 
 
 def row_labels(names: NDArray[np.int64], n: int) -> Labels:
@@ -38,19 +43,54 @@ def named_rows(
     *,
     is_pair: bool = False,
     sort: bool,
+    workers: int = 1,
 ) -> NDArray[np.int64]:
     """Turn ``(m, 2)`` rows of slots or input rows into ids, in canonical order with `sort`.
 
     `column` of the rows goes first and is named by `high`, the other one by `low`. With `is_pair`,
     the smaller label goes first. The memory of `rows` is written into.
     """
-    from spatialindex.kernels.sorting import pack_rows, sort_keys, unpack_rows
+    from spatialindex.kernels import sorting
 
     rows = np.ascontiguousarray(rows, SLOT_DTYPE)
+    n, bits = len(rows), low.bits
+    workers = workers if n >= _WORTH_THREADS else 1
     keys = rows.view(np.uint64).reshape(-1)  # packed in place: a key is as long as a row
-    out = np.empty((len(rows), 2), ID_DTYPE)
-    pack_rows(rows, column, high.of, low.of, is_pair, low.bits, keys)
-    if sort:
-        keys = sort_keys(keys, np.empty_like(keys), 0, high.bits + low.bits)
-    unpack_rows(keys, low.bits, high.names, low.names, out)
+    out = np.empty((n, 2), ID_DTYPE)
+    top = 0
+    if sort and (workers > 1 or n > _MOST_AT_ONCE):
+        top = max(min(n.bit_length() - _BUCKET_BITS, high.bits), 0)
+    shift = high.bits + bits - top
+    borders = [start for start, _ in chunks(n, workers)]
+    tops = np.zeros((len(borders), 1 << top if top else 0), np.int64)
+
+    def pack(start: int, stop: int) -> None:
+        counts = tops[borders.index(start)]
+        labels = (column, high.of, low.of, is_pair, bits)
+        sorting.pack_rows(rows, start, stop, *labels, keys, shift, counts)
+
+    def unpack(start: int, stop: int) -> None:
+        sorting.unpack_rows(keys, start, stop, bits, high.names, low.names, out)
+
+    run_chunks(pack, n, workers)
+    if not sort:
+        run_chunks(unpack, n, workers)
+        return out
+    other = np.empty_like(keys)
+    if not top:
+        keys = sorting.sort_keys(keys, other, 0, shift)
+        unpack(0, n)
+        return out
+    starts = np.empty((1 << top) + 1, np.int64)
+    sorting.place_tops(tops, starts)
+
+    def deal(start: int, stop: int) -> None:
+        sorting.deal_keys(keys, start, stop, shift, tops[borders.index(start)], other)
+
+    def finish(first: int, last: int) -> None:
+        names = (high.names, low.names)
+        sorting.finish_buckets(other, keys, starts, first, last, shift, bits, *names, out)
+
+    run_chunks(deal, n, workers)
+    run_chunks(finish, 1 << top, workers)
     return out

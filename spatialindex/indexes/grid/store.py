@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CellStore"]
 
+_ROWS_ARE_SLOTS = np.empty(0, SLOT_DTYPE)
+
 
 class CellStore:
     """The arrays of a grid.
@@ -132,7 +134,8 @@ class CellStore:
         self.reset(int(n_blocks) + len(slots) // 32, int(n_cells), dense)
         is_full = len(slots) == self.table.high
         self.arrays.ranges[: self.table.high][slice(None) if is_full else slots] = ranges
-        build.fill_cells(self.arrays, slots, boxes, keys, layout, dim)
+        named = _ROWS_ARE_SLOTS if is_full else slots
+        build.fill_cells(self.arrays, named, boxes, keys, layout, dim)
 
     def enter(
         self, slots: NDArray[np.int32], boxes: NDArray[np.float64], ranges: NDArray[np.int32]

@@ -8,14 +8,15 @@ Two boxes, one in cells (0, 0) and (0, 1), the other in (0, 1), make three entri
 
 import numpy as np
 
-from spatialindex.kernels.blocks import clear_lane, write_lane
+from spatialindex.kernels.blocks import clear_lane
 from spatialindex.kernels.grid.cells import ENTRIES, USED_BLOCKS, WIDE, new_cell
 from spatialindex.kernels.jit import kernel
-from spatialindex.kernels.simd import LANES, prefetch
+from spatialindex.kernels.simd import LANES, pack8, prefetch
 
 __all__ = ["count_cells", "fill_cells", "list_entries"]
 
-_AHEAD = 12  # entries that a box is asked for before it is needed
+_AHEAD = 24  # entries that a box is asked for before it is needed
+_ROW = 0x1FFFFFFF  # of an entry: the row of its range
 
 
 @kernel
@@ -85,7 +86,8 @@ def count_cells(keys):
 def fill_cells(grid, slots, boxes, keys, layout, dim):
     """Create cells with their members from sorted entries. The grid is empty and has room.
 
-    Row ``i`` of an entry is the box in row `i`, of ``slots[i]``. Blocks are filled one after the
+    Row ``i`` of an entry is the box in row `i`, of ``slots[i]``, or of slot `i` when `slots` is
+    empty. Blocks are filled one after the
     other, so that cells near to one another lie near to one another.
     """
     ndim = len(dim)
@@ -96,25 +98,32 @@ def fill_cells(grid, slots, boxes, keys, layout, dim):
         cell = np.int64(keys[k] >> np.uint64(32))
         size = 0
         while k < n and np.int64(keys[k] >> np.uint64(32)) == cell:
-            lane = size % LANES
-            if lane == 0:
-                block += 1
-                grid.link[block] = block - 1 if size else -1
-                for d in range(ndim):
-                    grid.first[block, d] = 0
-            ahead = keys[min(k + _AHEAD, n - 1)]
-            prefetch(boxes, np.int64(ahead & np.uint64(0x1FFFFFFF)))
-            entry = np.int64(keys[k] & np.uint64(0xFFFFFFFF))
-            row = entry & 0x1FFFFFFF
-            write_lane(
-                *(grid.bounds, grid.slots, grid.exact, block, lane, slots[row], boxes, row, dim)
-            )
-            for d in range(ndim):
-                grid.first[block, d] |= np.uint8(((entry >> (29 + d)) & 1) << lane)
-            size += 1
-            k += 1
-        for lane in range((size - 1) % LANES + 1, LANES):
-            clear_lane(grid.bounds, grid.slots, block, lane, dim)
+            block += 1
+            grid.link[block] = block - 1 if size else -1
+            start = k
+            lane = 0
+            first_x = 0
+            first_y = 0
+            first_z = 0
+            while lane < LANES and k < n and np.int64(keys[k] >> np.uint64(32)) == cell:
+                ahead = keys[min(k + _AHEAD, n - 1)]
+                prefetch(boxes, np.int64(ahead & np.uint64(_ROW)))
+                entry = np.int64(keys[k] & np.uint64(0xFFFFFFFF))
+                row = entry & _ROW
+                first_x |= ((entry >> 29) & 1) << lane
+                first_y |= ((entry >> 30) & 1) << lane
+                first_z |= ((entry >> 31) & 1) << lane
+                grid.slots[block, lane] = slots[row] if slots.shape[0] else row
+                lane += 1
+                k += 1
+            grid.first[block, 0] = first_x
+            grid.first[block, 1] = first_y
+            if ndim == 3:
+                grid.first[block, ndim - 1] = first_z
+            grid.exact[block] = pack8(grid.bounds, block, boxes, keys, start, lane, _ROW, dim)
+            size += lane
+            for rest in range(lane, LANES):
+                clear_lane(grid.bounds, grid.slots, block, rest, dim)
         x, y = _axis_cell(cell, layout, 0), _axis_cell(cell, layout, 1)
         z = _axis_cell(cell, layout, 2) if ndim == 3 else 0
         at = new_cell(grid, x, y, z, dim)
