@@ -234,7 +234,7 @@ class ObjectTable:
             return False
         if not 0 <= id_ <= _LARGEST_ID:
             return False
-        return bool(self._find(np.array([id_], ID_DTYPE))[0] >= 0)
+        return bool(self.find(np.array([id_], ID_DTYPE))[0] >= 0)
 
     @property
     def cover(self) -> NDArray[np.float64]:
@@ -275,7 +275,7 @@ class ObjectTable:
         Raises `UnknownIdError` for an id that is not there and, with `once`, `DuplicateIdError` for
         an id that is in the batch twice.
         """
-        slots = self._find(ids)
+        slots = self.find(ids)
         if slots.size and slots.min() < 0:
             row = int(np.flatnonzero(slots < 0)[0])
             where = f"ids[{row}]" if len(ids) > 1 else "id"
@@ -287,7 +287,7 @@ class ObjectTable:
             _refuse_repeats(ids)
         return slots
 
-    def _find(self, ids: NDArray[np.int64]) -> NDArray[np.int32]:
+    def find(self, ids: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return the slot of each id, -1 where there is none."""
         if self._is_mapped:
             from spatialindex.kernels.idmap import find_ids
@@ -310,7 +310,7 @@ class ObjectTable:
         """Return the slots of ids in ``(m, 2)`` rows, -1 for ids that are gone; None: the ids."""
         if not self._is_mapped:
             return None
-        return self._find(rows.reshape(-1)).reshape(-1, 2)
+        return self.find(rows.reshape(-1)).reshape(-1, 2)
 
     def labels(self) -> Labels:
         """Return numbers that sort as ids do and fit 32 bits."""
@@ -365,7 +365,7 @@ class ObjectTable:
             raise InvalidArgumentError(f"{len(ids)} ids for {n} boxes; pass one id a box")
         else:
             _refuse_repeats(ids)
-            there = self._find(ids) >= 0
+            there = self.find(ids) >= 0
             if there.any():
                 row = int(np.flatnonzero(there)[0])
                 where = f"ids[{row}]" if n > 1 else "id"
@@ -561,7 +561,7 @@ class ObjectTable:
             raise InvariantError("table: an id is in two slots")
         if len(ids) and ids.max() >= self.next_id:
             raise InvariantError(f"table: id {ids.max()} is beyond the next one, {self.next_id}")
-        if not np.array_equal(self._find(ids), live):
+        if not np.array_equal(self.find(ids), live):
             raise InvariantError("table: an id does not lead to its slot")
         if self._is_mapped:
             free = np.sort(self._free[: self._n_free])
