@@ -26,11 +26,14 @@ _MODULE_OF = {
     "CoverageError": "errors",
     "DuplicateIdError": "errors",
     "HashGrid": "indexes.grid",
+    "Hits": "results",
     "Index": "protocol",
     "IndexStats": "results",
     "InvalidArgumentError": "errors",
     "InvalidBoxError": "errors",
     "InvariantError": "errors",
+    "Neighbors": "results",
+    "RayHits": "results",
     "Recording": "scenes.recording",
     "RecordingError": "errors",
     "ResultTooLargeError": "errors",
@@ -99,6 +102,6 @@ if TYPE_CHECKING:
     from spatialindex.indexes.grid import HashGrid, UniformGrid
     from spatialindex.protocol import Index, Structure
     from spatialindex.registry import create, register, structures
-    from spatialindex.results import IndexStats
+    from spatialindex.results import Hits, IndexStats, Neighbors, RayHits
     from spatialindex.scenes.generators import generate
     from spatialindex.scenes.recording import Recording

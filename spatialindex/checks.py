@@ -33,15 +33,18 @@ __all__ = [
     "Place",
     "as_boxes",
     "as_coordinates",
+    "as_directions",
     "as_float64",
     "as_lengths",
     "as_numbers",
+    "as_planes",
     "as_points",
     "as_radii",
     "as_word",
     "check_ndim",
     "refuse_negative",
     "refuse_nonfinite",
+    "refuse_zeros",
 ]
 
 _WIDTHS: Final = tuple(2 * ndim for ndim in NDIMS)
@@ -192,6 +195,52 @@ def as_radii(x: ArrayLike, n: int, *, name: str = "radii") -> NDArray[np.float64
             f"pass one number or shape ({n},)"
         )
     return floats if floats.ndim else np.full(n, floats)
+
+
+def as_directions(x: ArrayLike, ndim: int, *, name: str = "directions") -> NDArray[np.float64]:
+    """Check directions and return them as float64, shape (ndim,) or (n, ndim).
+
+    Raises `InvalidArgumentError` for what `as_points` refuses, and for a direction of zeros.
+    """
+    floats = as_points(x, ndim, name=name)
+    refuse_zeros(floats, Place(name, floats.ndim > 1), "a ray that does not move is query_point")
+    return floats
+
+
+def as_planes(
+    normals: ArrayLike, offsets: ArrayLike, ndim: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Check planes and return normals, shape (p, ndim), and offsets, shape (p,), as float64.
+
+    One plane may come without rows. Normals are finite and not zero, offsets anything but NaN; one
+    offset may serve all planes.
+
+    Raises `InvalidArgumentError` naming the first offending row.
+    """
+    floats = as_points(normals, ndim, name="normals")
+    refuse_zeros(floats, Place("normals", floats.ndim > 1), "a plane needs a normal")
+    array = as_numbers(offsets, "offsets", InvalidArgumentError)
+    many = floats.reshape(-1, ndim)
+    if array.ndim and array.shape != (len(many),):
+        raise InvalidArgumentError(
+            f"offsets: shape {array.shape} does not fit {len(many)} normal"
+            f"{'' if len(many) == 1 else 's'}; pass one number or shape ({len(many)},)"
+        )
+    place = Place("offsets", array.ndim == 1)
+    limits = as_float64(array, offsets, place, InvalidArgumentError)
+    missing = np.isnan(limits)
+    if missing.any():
+        flat = int(np.argmax(missing))
+        raise InvalidArgumentError(f"{place(flat)} is nan; give it a value or drop the plane")
+    return many, limits if limits.ndim else np.full(len(many), limits)
+
+
+def refuse_zeros(floats: NDArray[np.float64], place: Place, why: str) -> None:
+    """Raise `InvalidArgumentError` naming the first row of vectors that has no direction."""
+    some = floats.any(axis=-1)
+    if not some.all():
+        row = int(np.argmin(some))
+        raise InvalidArgumentError(f"{place.row(row)} is zero; {why}, drop the row")
 
 
 def as_word(name: str, value: str, words: tuple[str, ...]) -> int:

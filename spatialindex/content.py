@@ -54,6 +54,7 @@ class Content:
         self._table = ObjectTable(int(ndim))
         self._structure = structure(self._table, **parameters)
         self._version = 0
+        self._bounds: tuple[int, NDArray[np.float64] | None] = (-1, None)  # of some version
         self._is_synced = True
         self._is_torn = False  # set while changes are taken in: an exception leaves it set
         self._is_fresh = True
@@ -100,12 +101,24 @@ class Content:
     @property
     def bounds(self) -> NDArray[np.float64] | None:
         """One box around all objects, float64 ``(2*ndim,)``, or None when there are none."""
+        bounds = self._outer_bounds()
+        return None if bounds is None else bounds.copy()
+
+    def _outer_bounds(self) -> NDArray[np.float64] | None:
+        """Return the bounds, worked out once until something changes; not to be written into."""
         if not len(self):
             return None
-        boxes: NDArray[np.float64] = self._table.boxes[self._table.live_slots()]
-        bounds: NDArray[np.float64] = np.empty(2 * self.ndim)
-        bounds[: self.ndim] = boxes[:, : self.ndim].min(0)
-        bounds[self.ndim :] = boxes[:, self.ndim :].max(0)
+        version, bounds = self._bounds
+        if version != self._version:
+            version = self._version
+            slots = self._table.live_slots()
+            boxes = self._table.boxes
+            boxes = boxes[: len(slots)] if len(slots) == self._table.high else boxes[slots]
+            # column by column: along short rows, an inner loop would have two or three steps
+            lower = [boxes[:, d].min() for d in range(self.ndim)]
+            upper = [boxes[:, self.ndim + d].max() for d in range(self.ndim)]
+            bounds = np.array([*lower, *upper])
+            self._bounds = version, bounds
         return bounds
 
     @property

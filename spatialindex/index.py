@@ -8,7 +8,8 @@ pairs of slots in any order; each slot becomes a label that sorts as its id does
 packed into 64-bit keys, radix-sorted and unpacked to ids.
 
 The methods are written by what they do: `content` (what is in it, and changes), `regions`
-(questions about regions) and `relations` (pairs and joins); here is the upkeep.
+(questions about regions), `reaching` (nearest and casts) and `relations` (pairs and joins); here is
+the upkeep.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import numpy as np
 from spatialindex.errors import InvariantError
 from spatialindex.execution import NO_LIMIT
 from spatialindex.naming import named_rows
+from spatialindex.reaching import Reaching
 from spatialindex.regions import Regions
 from spatialindex.relations import Relations
 from spatialindex.results import IndexStats, PairCounts
@@ -29,7 +31,7 @@ from spatialindex.results import IndexStats, PairCounts
 __all__ = ["BoxIndex"]
 
 
-class BoxIndex(Regions, Relations):
+class BoxIndex(Regions, Reaching, Relations):
     """An index of boxes around a structure; the base of every public class.
 
     Parameters

@@ -15,6 +15,7 @@ asks it for the pairs of slots, maps them to ids and sorts them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from spatialindex.constants import ALL, MAX_ROWS
@@ -27,7 +28,14 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from spatialindex.objects import ObjectTable
-    from spatialindex.results import IndexStats, PairCounts, StructureStats
+    from spatialindex.results import (
+        Hits,
+        IndexStats,
+        Neighbors,
+        PairCounts,
+        RayHits,
+        StructureStats,
+    )
 
 __all__ = [
     "Among",
@@ -292,6 +300,18 @@ class Index(Protocol):
         """Return the objects within a distance of each center."""
         ...
 
+    def query_planes(
+        self,
+        normals: ArrayLike,
+        offsets: ArrayLike,
+        *,
+        layers: int = ALL,
+        sort: bool = True,
+        workers: int = 1,
+    ) -> NDArray[np.int64]:
+        """Return the objects that reach into one convex region of planes."""
+        ...
+
     def count(
         self,
         boxes: ArrayLike,
@@ -301,6 +321,71 @@ class Index(Protocol):
         workers: int = 1,
     ) -> Any:
         """Return how many objects meet each box."""
+        ...
+
+    def nearest(
+        self,
+        points: ArrayLike,
+        k: int = 1,
+        *,
+        max_distance: ArrayLike = inf,
+        ignore: ArrayLike | None = None,
+        layers: int = ALL,
+        workers: int = 1,
+    ) -> Neighbors:
+        """Return the k objects that are nearest to each point."""
+        ...
+
+    def raycast(
+        self,
+        origins: ArrayLike,
+        directions: ArrayLike,
+        *,
+        max_t: ArrayLike = inf,
+        ignore: ArrayLike | None = None,
+        layers: int = ALL,
+        workers: int = 1,
+    ) -> RayHits:
+        """Return what each ray meets first."""
+        ...
+
+    def raycast_all(
+        self,
+        origins: ArrayLike,
+        directions: ArrayLike,
+        *,
+        max_t: ArrayLike = inf,
+        ignore: ArrayLike | None = None,
+        layers: int = ALL,
+        sort: bool = True,
+        workers: int = 1,
+    ) -> Hits:
+        """Return everything that each ray meets."""
+        ...
+
+    def boxcast(
+        self,
+        boxes: ArrayLike,
+        motions: ArrayLike,
+        *,
+        ignore: ArrayLike | None = None,
+        layers: int = ALL,
+        workers: int = 1,
+    ) -> RayHits:
+        """Return what each moving box touches first."""
+        ...
+
+    def boxcast_all(
+        self,
+        boxes: ArrayLike,
+        motions: ArrayLike,
+        *,
+        ignore: ArrayLike | None = None,
+        layers: int = ALL,
+        sort: bool = True,
+        workers: int = 1,
+    ) -> Hits:
+        """Return everything that each moving box touches on its way."""
         ...
 
     def pairs(

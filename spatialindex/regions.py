@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spatialindex.checks import as_boxes, as_points, as_radii, as_word
-from spatialindex.constants import ALL, BOX_DTYPE, ID_DTYPE, PREDICATES
+from spatialindex.checks import as_boxes, as_planes, as_points, as_radii, as_word
+from spatialindex.constants import ALL, BOX_DTYPE, ID_DTYPE, KINDS, PREDICATES
 from spatialindex.content import Content, seen_layers
 from spatialindex.execution import check_workers
+from spatialindex.hulls import around_balls, around_planes
 from spatialindex.naming import UNLABELLED, named_rows, row_labels
 from spatialindex.protocol import Region
 
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Regions"]
 
-_RADIUS_KIND = len(PREDICATES)  # kernels.decide.RADIUS: importing it would import the compiler
+# kernels.decide has the names of these; importing it would import the compiler
+_RADIUS, _PLANES = KINDS[3], KINDS[4]
 
 
 class Regions(Content):
@@ -141,15 +143,65 @@ class Regions(Content):
         checked = as_points(centers, self.ndim, name="centers")
         many = checked.reshape(-1, self.ndim)
         reach = as_radii(radii, len(many))
-        # the distance of a box is at least its distance along each axis, rounded as this is
-        with np.errstate(all="ignore"):
-            far = np.nextafter(reach, np.inf)[:, None]
-            lower = np.nextafter(many - far, -np.inf)
-            upper = np.nextafter(many + far, np.inf)
-        cull = np.concatenate([lower, upper], axis=1)
         exact = np.concatenate([many, reach[:, None]], axis=1)
-        region = Region(_RADIUS_KIND, cull, exact, seen_layers(layers))
+        region = Region(_RADIUS, around_balls(many, reach), exact, seen_layers(layers))
         return self._relation(region, is_one=checked.ndim == 1, sort=sort, workers=workers)
+
+    def query_planes(
+        self,
+        normals: ArrayLike,
+        offsets: ArrayLike,
+        *,
+        layers: int = ALL,
+        sort: bool = True,
+        workers: int = 1,
+    ) -> NDArray[np.int64]:
+        """Return the objects that reach into one convex region: for culling by a view frustum.
+
+        An object is seen when for each plane the corner of its box that favours it has
+        ``normal · corner <= offset``. That leaves out what lies wholly beyond a plane, as culling
+        does; beside an edge of the region, it keeps some boxes that the region itself just misses.
+
+        Parameters
+        ----------
+        normals : (p, ndim) or (ndim,) floats
+            Outward normals of the planes, finite and not zero; they need not have length 1.
+        offsets : float or (p,) floats
+            How far each plane is along its normal, in lengths of it; may be infinite.
+        layers, sort, workers
+            As in `query`.
+
+        Returns
+        -------
+        (n,) int64 array
+            Ids, ascending. Without any plane, of all objects on the layers.
+
+        Raises
+        ------
+        InvalidArgumentError, ResultTooLargeError
+
+        Notes
+        -----
+        The planes are one region, so `workers` finds no work to share here.
+
+        Examples
+        --------
+        >>> import spatialindex as si
+        >>> index = si.BruteForce(ndim=2)
+        >>> index.insert([[0, 0, 1, 1], [2, 2, 3, 3], [6, 0, 7, 1]])
+        array([0, 1, 2])
+        >>> index.query_planes([[1, 0], [-1, -1]], [5, -3])  # x <= 5 and x + y >= 3
+        array([1])
+        """
+        planes, limits = as_planes(normals, offsets, self.ndim)
+        seen = seen_layers(layers)
+        workers = check_workers(workers)
+        bounds = self._outer_bounds()
+        if bounds is None:
+            return np.empty(0, ID_DTYPE)
+        exact = np.concatenate([planes, limits[:, None]], axis=1).reshape(1, -1)
+        region = Region(_PLANES, around_planes(planes, limits, bounds), exact, seen)
+        return self._relation(region, is_one=True, sort=sort, workers=workers)
 
     def count(
         self,

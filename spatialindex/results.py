@@ -1,13 +1,47 @@
 """What answers and statistics look like.
 
-A relation is an ``(m, 2)`` int64 array and needs no class. Statistics have the same names for every
-structure, so that a table can hold them side by side.
+A relation is an ``(m, 2)`` int64 array and needs no class; where there are distances or times
+beside it, the two are a named tuple. Statistics have the same names for every structure, so that a
+table can hold them side by side.
 """
 
-from dataclasses import asdict, dataclass
-from typing import NamedTuple
+from __future__ import annotations
 
-__all__ = ["IndexStats", "PairCounts", "StructureStats"]
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Hits", "IndexStats", "Neighbors", "PairCounts", "RayHits", "StructureStats"]
+
+
+class Neighbors(NamedTuple):
+    """The nearest objects of each point, nearest first, equal distances by ascending id."""
+
+    ids: NDArray[np.int64]
+    """``(q, k)``, or ``(k,)`` for one point; -1 where there are no more."""
+    distances: NDArray[np.float64]
+    """Of the same shape: from the point to the closed box, 0 inside; inf where there is none."""
+
+
+class RayHits(NamedTuple):
+    """What each ray or moving box meets first; at equal times, the lowest id."""
+
+    ids: Any
+    """int64 ``(q,)``, or an int for one; -1 for nothing."""
+    t: Any
+    """float64 ``(q,)``, or a float for one: when, in lengths of the direction; inf for nothing."""
+
+
+class Hits(NamedTuple):
+    """All that each ray or moving box meets: by row, then time, then id."""
+
+    rows: NDArray[np.int64]
+    """``(m, 2)`` rows (row of the input, id), or for one ray just the ids, ``(n,)``."""
+    t: NDArray[np.float64]
+    """``(m,)`` or ``(n,)``: when each is met first, in lengths of the direction."""
 
 
 class StructureStats(NamedTuple):

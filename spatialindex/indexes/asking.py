@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spatialindex.constants import SLOT_DTYPE
+from spatialindex.execution import run_chunks
+from spatialindex.kernels.blocks import Best
 from spatialindex.kernels.decide import AMONG_BITS, INTERSECTS, SEEN, Ask
+from spatialindex.kernels.lists import put_best_in_order
 from spatialindex.results import PairCounts
 
 if TYPE_CHECKING:
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
     from spatialindex.objects import ObjectTable
     from spatialindex.protocol import Region
 
-__all__ = ["ask_neighbours", "ask_region", "axes", "count_verdicts"]
+__all__ = ["ask_neighbours", "ask_region", "axes", "collect_best", "count_verdicts"]
 
 _NOBODY = np.empty(0, SLOT_DTYPE)
 
@@ -60,3 +63,33 @@ def count_verdicts(
     matched = count(rule & ~AMONG_BITS) if rule & AMONG_BITS else passed
     overlapping = count(0) if rule & ~AMONG_BITS else matched
     return PairCounts(visits, candidates, passed, overlapping - matched, matched - passed)
+
+
+def collect_best(
+    table: ObjectTable,
+    shape: tuple[int, int],
+    ignored: NDArray[np.int32],
+    search: Callable[[Best, int, int], None],
+    *,
+    workers: int,
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Return slots and values, both of `shape` ``(q, k)``, of the best that a search offers.
+
+    ``search(best, start, stop)`` offers what it finds for the rows from `start` to `stop` to their
+    bests (`kernels.best.offer`). It may look in several places one after the other: the bests of
+    the first tell how far to look in the next.
+    """
+    best = Best(
+        np.empty(shape),
+        np.empty(shape, SLOT_DTYPE),
+        np.zeros(shape[0], np.int64),
+        ignored,
+        table.slot_ids,
+    )
+
+    def run(start: int, stop: int) -> None:
+        search(best, start, stop)
+        put_best_in_order(best, start, stop)
+
+    run_chunks(run, shape[0], workers)
+    return best.slots, best.values

@@ -9,12 +9,19 @@ It does not prune anything: pairs cost n²/16 block tests whatever the scene.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from spatialindex.index import BoxIndex
-from spatialindex.indexes.asking import ask_neighbours, ask_region, axes, count_verdicts
+from spatialindex.indexes.asking import (
+    ask_neighbours,
+    ask_region,
+    axes,
+    collect_best,
+    count_verdicts,
+)
 from spatialindex.indexes.packed import PackedList
 from spatialindex.kernels.thin import ask_list, make_handle
 from spatialindex.protocol import Single
@@ -70,6 +77,23 @@ class BruteForceStructure:
         counts = np.zeros(len(region.cull), np.int64)
         self._list.count(ask_region(self.table, region), counts, workers=workers)
         return counts
+
+    def nearest(
+        self, region: Region, k: int, ignored: NDArray[np.int32], *, workers: int = 1
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Scan the list for each row."""
+        search = partial(self._list.nearest, ask_region(self.table, region))
+        shape = len(region.cull), k
+        return collect_best(self.table, shape, ignored, search, workers=workers)
+
+    def first_hits(
+        self, region: Region, ignored: NDArray[np.int32], *, workers: int = 1
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Scan the list for each row."""
+        search = partial(self._list.first_hits, ask_region(self.table, region))
+        shape = len(region.cull), 1
+        slots, times = collect_best(self.table, shape, ignored, search, workers=workers)
+        return slots[:, 0], times[:, 0]
 
     def single(self) -> Single:
         """Return how one box is asked, with few arguments; good until the next change."""

@@ -11,11 +11,14 @@ from spatialindex.errors import InvariantError
 from spatialindex.execution import NO_COUNTS, NO_LIMIT, NO_ROWS, collect_rows, run_chunks
 from spatialindex.indexes.asking import axes
 from spatialindex.kernels.blocks import change_list, scan_pairs, scan_regions
+from spatialindex.kernels.decide import CAST, PLANES
+from spatialindex.kernels.lists import scan_first, scan_nearest, scan_slanted
 from spatialindex.kernels.simd import LANES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from spatialindex.kernels.blocks import Best
     from spatialindex.kernels.decide import Ask
     from spatialindex.objects import ObjectTable
 
@@ -146,6 +149,23 @@ class PackedList:
             workers,
         )
 
+    def nearest(self, ask: Ask, best: Best, start: int, stop: int) -> None:
+        """Offer the listed slots that are nearest to rows `start` to `stop` to their bests.
+
+        `ask` is of kind `RADIUS`. Bests may come with some that were found elsewhere, in the cells
+        of a grid, and go on elsewhere; they are heaps until `put_best_in_order`.
+        """
+        blocks, slots, _ = self.blocks()
+        scan_nearest(blocks, slots, self._n, ask, start, stop, best, axes(self.table))
+
+    def first_hits(self, ask: Ask, best: Best, start: int, stop: int) -> None:
+        """Offer the listed slots that rows `start` to `stop` meet first to their bests.
+
+        `ask` is of kind `CAST`, a row has one best; otherwise as `nearest`.
+        """
+        blocks, slots, _ = self.blocks()
+        scan_first(blocks, slots, self._n, ask, start, stop, best, axes(self.table))
+
     def _scan(
         self,
         ask: Ask,
@@ -155,8 +175,11 @@ class PackedList:
         out: NDArray[np.int32],
         limit: int,
     ) -> int:
-        dim = axes(self.table)
-        return int(scan_regions(*self.blocks(), self._n, ask, start, stop, counts, out, limit, dim))
+        bounds, slots, exact = self.blocks()
+        rest = (self._n, ask, start, stop, counts, out, limit, axes(self.table))
+        if ask.kind in (CAST, PLANES):
+            return int(scan_slanted(bounds, slots, *rest))
+        return int(scan_regions(bounds, slots, exact, *rest))
 
     def validate(self, slots: NDArray[np.int32]) -> None:
         """Check that exactly these slots are listed, each once, under bounds that hold its box."""

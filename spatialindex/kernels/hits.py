@@ -1,0 +1,68 @@
+"""When casts meet what they meet, and the order of such hits: by row, then time, then id.
+
+A structure lists hits as rows (row of the cast, slot) in any order. They are dealt out to their
+rows by counting, and each row's own few are sorted as a heap, by time and then by id::
+
+    (1, a) (0, b) (1, c)   dealt   row 0: b   row 1: a at 2.0, c at 0.5
+                           sorted  row 0: b   row 1: c, a
+
+Linear in the hits, but for a factor of the logarithm of a row's own.
+"""
+
+from spatialindex.kernels.best import offer, put_in_order
+from spatialindex.kernels.decide import cast_time
+from spatialindex.kernels.jit import kernel
+
+__all__ = ["order_hits", "time_hits"]
+
+
+@kernel
+def time_hits(rows, exact, boxes, ignored, times, dim):
+    """Write when each of the hits ``(m, 2)`` happens to `times`, and leave out ignored slots.
+
+    `exact` is that of a region of kind `CAST`, `ignored` a slot for each of its rows or empty. Hits
+    that stay move up in `rows`; returns how many there are.
+    """
+    n = 0
+    for i in range(rows.shape[0]):
+        row, slot = rows[i, 0], rows[i, 1]
+        if ignored.shape[0] and ignored[row] == slot:
+            continue
+        rows[n, 0] = row
+        rows[n, 1] = slot
+        times[n] = cast_time(exact, row, boxes, slot, dim)
+        n += 1
+    return n
+
+
+@kernel
+def order_hits(rows, times, slot_ids, starts, slots, ordered, out):
+    """Write hits as (row, id) in canonical order to `out`, and their times to `ordered`.
+
+    `starts` has an element more than there are casts, all zero; `slots`, int32 ``(m,)``, is
+    scratch.
+    """
+    for i in range(rows.shape[0]):
+        starts[rows[i, 0] + 1] += 1
+    for row in range(1, starts.shape[0]):
+        starts[row] += starts[row - 1]
+    for i in range(rows.shape[0]):
+        row = rows[i, 0]
+        at = starts[row]
+        starts[row] += 1
+        slots[at] = rows[i, 1]
+        ordered[at] = times[i]
+    begin = 0
+    for row in range(starts.shape[0] - 1):
+        end = starts[row]  # by now
+        n = end - begin
+        if n > 1:
+            heap = ordered[begin:end].reshape((1, n))
+            heap_slots = slots[begin:end].reshape((1, n))
+            for i in range(n):
+                offer(heap, heap_slots, 0, i, heap[0, i], heap_slots[0, i], slot_ids)
+            put_in_order(heap, heap_slots, 0, n, slot_ids)
+        for i in range(begin, end):
+            out[i, 0] = row
+            out[i, 1] = slot_ids[slots[i]]
+        begin = end
