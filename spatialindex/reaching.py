@@ -12,25 +12,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from spatialindex.asked import balls, casts
 from spatialindex.checks import as_boxes, as_directions, as_points, as_radii
-from spatialindex.constants import ALL, AXES, ID_DTYPE, KINDS, SLOT_DTYPE
+from spatialindex.constants import ALL, ID_DTYPE, SLOT_DTYPE
 from spatialindex.content import Content, seen_layers
-from spatialindex.errors import InvalidArgumentError, InvalidBoxError
+from spatialindex.errors import InvalidArgumentError
 from spatialindex.execution import NO_LIMIT, check_workers, too_large
-from spatialindex.hulls import around_balls, around_casts
 from spatialindex.naming import UNLABELLED, named_rows, row_labels
-from spatialindex.protocol import Region
 from spatialindex.results import Hits, Neighbors, RayHits
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from spatialindex.protocol import Region
+
 __all__ = ["Reaching"]
 
-# kernels.decide has the names of these; importing it would import the compiler
-_RADIUS, _CAST = KINDS[3], KINDS[5]
 _LARGEST_ID = np.iinfo(ID_DTYPE).max
 _NOBODY = np.empty(0, SLOT_DTYPE)
+_FOREVER, _ONCE = np.array([inf]), np.ones(1)
 
 
 class Reaching(Content):
@@ -102,8 +102,7 @@ class Reaching(Content):
         distances = np.full((n, k), inf)
         found = min(k, len(self))
         if found and n:
-            exact = np.concatenate([many, reach[:, None]], axis=1)
-            region = Region(_RADIUS, around_balls(many, reach), exact, seen)
+            region = balls(many, reach, seen)
             slots, values = self._structure.nearest(region, found, ignored, workers=workers)
             ids[:, :found] = self._ids_of(slots)
             distances[:, :found] = values
@@ -219,7 +218,7 @@ class Reaching(Content):
         Parameters
         ----------
         boxes : (2*ndim,) or (q, 2*ndim) floats
-            Closed boxes at t = 0; bounds may be infinite.
+            Closed boxes at t = 0, finite.
         motions : (ndim,) or (q, ndim) floats
             How far each moves; finite, zero is legal. One box serves many motions, and one motion
             many boxes.
@@ -296,18 +295,18 @@ class Reaching(Content):
         """Return rays as a region of casts, and whether it is only one."""
         points = as_points(origins, self.ndim, name="origins")
         motions = as_directions(directions, self.ndim)
-        points, motions, is_one = _matched(points, motions, "origins", "directions")
-        lasts = as_radii(max_t, len(motions), name="max_t")
-        boxes = np.concatenate([points, points], axis=1)
-        return _casts(boxes, motions, lasts, seen_layers(layers)), is_one
+        n = _count(points, motions, "origins", "directions")
+        lasts = _FOREVER if max_t is inf else as_radii(max_t, n, name="max_t")
+        is_one = points.ndim == motions.ndim == 1
+        return casts(points, motions, lasts, n, seen_layers(layers)), is_one
 
     def _moving(self, boxes: ArrayLike, motions: ArrayLike, layers: int) -> tuple[Region, bool]:
         """Return moving boxes as a region of casts, and whether it is only one."""
-        starts = as_boxes(boxes, self.ndim, infinite=True)
-        _refuse_beyond(starts, self.ndim)
+        starts = as_boxes(boxes, self.ndim)
         ways = as_points(motions, self.ndim, name="motions")
-        starts, ways, is_one = _matched(starts, ways, "boxes", "motions")
-        return _casts(starts, ways, np.ones(len(ways)), seen_layers(layers)), is_one
+        n = _count(starts, ways, "boxes", "motions")
+        is_one = starts.ndim == ways.ndim == 1
+        return casts(starts, ways, _ONCE, n, seen_layers(layers)), is_one
 
     def _ignored(self, ignore: ArrayLike | None, n: int) -> NDArray[np.int32]:
         """Return the slot that each of `n` rows does not see, -1 for none; empty for nobody.
@@ -408,45 +407,12 @@ def _as_ignored(ignore: ArrayLike, n: int) -> NDArray[np.int64]:
     return array.astype(ID_DTYPE)
 
 
-def _matched(
-    first: NDArray[np.float64], second: NDArray[np.float64], name: str, other: str
-) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:
-    """Return two arguments row by row, and whether both are only one; one serves many."""
-    if first.ndim == second.ndim == 1:
-        return first[None], second[None], True
-    if first.ndim == second.ndim:
-        if len(first) != len(second):
-            raise InvalidArgumentError(
-                f"{len(first)} {name} for {len(second)} {other}; pass as many, or one for all"
-            )
-        return first, second, False
-    n = len(second) if first.ndim == 1 else len(first)
-    width = first.shape[-1], second.shape[-1]
-    return (
-        np.ascontiguousarray(np.broadcast_to(first, (n, width[0]))),
-        np.ascontiguousarray(np.broadcast_to(second, (n, width[1]))),
-        False,
-    )
-
-
-def _casts(
-    boxes: NDArray[np.float64],
-    motions: NDArray[np.float64],
-    lasts: NDArray[np.float64],
-    layers: int,
-) -> Region:
-    """Return the region of boxes that move until their last times."""
-    exact = np.concatenate([boxes, motions, lasts[:, None]], axis=1)
-    return Region(_CAST, around_casts(boxes, motions, lasts), exact, layers)
-
-
-def _refuse_beyond(boxes: NDArray[np.float64], ndim: int) -> None:
-    """Raise `InvalidBoxError` for a box that lies wholly at infinity, where nothing can move to."""
-    beyond = (boxes[..., :ndim] == inf) | (boxes[..., ndim:] == -inf)
-    if beyond.any():
-        row, axis = divmod(int(np.argmax(beyond)), ndim)
-        where = f"boxes[{row}]" if boxes.ndim > 1 else "boxes"
-        raise InvalidBoxError(
-            f"{where}: both bounds of {AXES[axis]} are {boxes.reshape(-1, 2 * ndim)[row, axis]}; "
-            "a box that moves has some finite place, drop the row"
+def _count(first: NDArray[np.float64], second: NDArray[np.float64], name: str, other: str) -> int:
+    """Return how many rows two arguments have together, where one without rows serves all."""
+    if first.ndim == 1:
+        return 1 if second.ndim == 1 else len(second)
+    if second.ndim == 2 and len(first) != len(second):
+        raise InvalidArgumentError(
+            f"{len(first)} {name} for {len(second)} {other}; pass as many, or one for all"
         )
+    return len(first)

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spatialindex.asked import balls, planes
 from spatialindex.checks import as_boxes, as_planes, as_points, as_radii, as_word
-from spatialindex.constants import ALL, BOX_DTYPE, ID_DTYPE, KINDS, PREDICATES
+from spatialindex.constants import ALL, BOX_DTYPE, ID_DTYPE, PREDICATES
 from spatialindex.content import Content, seen_layers
 from spatialindex.execution import check_workers
-from spatialindex.hulls import around_balls, around_planes
 from spatialindex.naming import UNLABELLED, named_rows, row_labels
 from spatialindex.protocol import Region
 
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from spatialindex.protocol import Predicate, Single
 
 __all__ = ["Regions"]
-
-# kernels.decide has the names of these; importing it would import the compiler
-_RADIUS, _PLANES = KINDS[3], KINDS[4]
 
 
 class Regions(Content):
@@ -143,8 +140,7 @@ class Regions(Content):
         checked = as_points(centers, self.ndim, name="centers")
         many = checked.reshape(-1, self.ndim)
         reach = as_radii(radii, len(many))
-        exact = np.concatenate([many, reach[:, None]], axis=1)
-        region = Region(_RADIUS, around_balls(many, reach), exact, seen_layers(layers))
+        region = balls(many, reach, seen_layers(layers))
         return self._relation(region, is_one=checked.ndim == 1, sort=sort, workers=workers)
 
     def query_planes(
@@ -193,14 +189,13 @@ class Regions(Content):
         >>> index.query_planes([[1, 0], [-1, -1]], [5, -3])  # x <= 5 and x + y >= 3
         array([1])
         """
-        planes, limits = as_planes(normals, offsets, self.ndim)
+        sides, limits = as_planes(normals, offsets, self.ndim)
         seen = seen_layers(layers)
         workers = check_workers(workers)
         bounds = self._outer_bounds()
         if bounds is None:
             return np.empty(0, ID_DTYPE)
-        exact = np.concatenate([planes, limits[:, None]], axis=1).reshape(1, -1)
-        region = Region(_PLANES, around_planes(planes, limits, bounds), exact, seen)
+        region = planes(sides, limits, bounds, seen)
         return self._relation(region, is_one=True, sort=sort, workers=workers)
 
     def count(
