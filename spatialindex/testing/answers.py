@@ -5,6 +5,8 @@ so that a stored -0.0 comes back as -0.0. Nothing here knows a tolerance::
 
     assert_same(index.pairs(), expected, "pairs()")
     AssertionError: pairs(): 1 row is missing: [[3, 5]]; 1 row is too much: [[3, 4]]
+
+Answers of several arrays, such as ids and distances, are compared one after the other.
 """
 
 from __future__ import annotations
@@ -26,11 +28,23 @@ def assert_same(got: Any, expected: Any, what: str) -> None:
 
     Parameters
     ----------
-    got, expected : ndarray, int or None
+    got, expected : ndarray, tuple of them, number or None
         What was answered, and what the answer is.
     what : str
         The call, as messages show it.
     """
+    if isinstance(expected, tuple):
+        if not isinstance(got, tuple) or len(got) != len(expected):
+            raise AssertionError(f"{what}: got {got!r}, expected {expected!r}")
+        names = getattr(got, "_fields", range(len(got)))
+        for name, one, other in zip(names, got, expected, strict=True):
+            _assert_same(one, other, f"{what}, {name}", by_place=True)
+    else:
+        _assert_same(got, expected, what, by_place=False)
+
+
+def _assert_same(got: Any, expected: Any, what: str, *, by_place: bool) -> None:
+    """Compare one part of an answer; what is wrong is told row by row or as a set."""
     if not isinstance(expected, np.ndarray):
         if type(got) is not type(expected) or got != expected:
             raise AssertionError(f"{what}: got {got!r}, expected {expected!r}")
@@ -41,18 +55,32 @@ def assert_same(got: Any, expected: Any, what: str) -> None:
         raise AssertionError(f"{what}: got dtype {got.dtype}, expected {expected.dtype}")
     if got.shape == expected.shape and _is_equal(got, expected):
         return
+    if by_place and got.shape == expected.shape:
+        raise AssertionError(f"{what}: {_first_difference(got, expected)}")
     raise AssertionError(f"{what}: {_difference(got, expected)}")
 
 
-def canonical(relation: NDArray[np.int64]) -> NDArray[np.int64]:
+def canonical(relation: Any) -> Any:
     """Put ids ``(n,)`` in ascending and rows ``(m, 2)`` in lexicographic order.
+
+    Hits, ids or rows with times, are put in the order of row, time and id. What is no such answer
+    is returned as it is.
 
     >>> canonical(np.array([[1, 5], [0, 9], [1, 2]]))
     array([[0, 9], [1, 2], [1, 5]])
     """
-    if relation.ndim == 1:
-        return np.sort(relation)
-    return relation[np.lexsort((relation[:, 1], relation[:, 0]))]
+    parts = relation if isinstance(relation, tuple) else (relation,)
+    found = parts[0] if parts else None
+    if not isinstance(found, np.ndarray) or found.ndim == 0 or found.shape[1:] not in ((), (2,)):
+        return relation
+    if any(np.shape(times) != found.shape[:1] for times in parts[1:]):
+        return relation
+    by_row = [] if found.ndim == 1 else [found[:, 0]]
+    order = np.lexsort((found if found.ndim == 1 else found[:, 1], *parts[1:], *by_row))
+    if relation is found:
+        return found[order]
+    ordered = [part[order] for part in parts]
+    return relation._make(ordered) if hasattr(relation, "_make") else tuple(ordered)
 
 
 def _is_equal(got: NDArray[Any], expected: NDArray[Any]) -> bool:
@@ -81,6 +109,16 @@ def _difference(got: NDArray[Any], expected: NDArray[Any]) -> str:
         return "; ".join(parts)
     at = next(i for i, (a, b) in enumerate(zip(rows, wanted, strict=True)) if repr(a) != repr(b))
     return f"row {at} is {list(rows[at])}, expected {list(wanted[at])}"
+
+
+def _first_difference(got: NDArray[Any], expected: NDArray[Any]) -> str:
+    """Say which row is the first that differs, and how many do."""
+    differs = [
+        at for at in range(len(got)) if not _is_equal(got[at : at + 1], expected[at : at + 1])
+    ]
+    at = differs[0]
+    text = f"row {at} is {got[at].tolist()}, expected {expected[at].tolist()}"
+    return text if len(differs) == 1 else f"{text}; {len(differs)} rows of {len(got)} differ"
 
 
 def _rows(n: int) -> str:

@@ -23,7 +23,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from spatialindex.testing.checks import batches, filters, geometry, lifecycle, scenes, shapes
+from spatialindex.testing.checks import (
+    batches,
+    filters,
+    geometry,
+    lifecycle,
+    nearest,
+    planes,
+    rays,
+    reaching,
+    scenes,
+    shapes,
+    sweeps,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -38,7 +50,19 @@ __all__ = ["check_index", "conformance_checks", "variants"]
 _TINY = {"cell_size": 0.4, "max_cells": 64, "leaf_size": 1}
 """Parameters with which small scenes have many cells, wide objects and deep trees."""
 
-_MODULES = (shapes, geometry, filters, batches, lifecycle, scenes)
+_MODULES = (
+    shapes,
+    geometry,
+    nearest,
+    rays,
+    sweeps,
+    planes,
+    reaching,
+    filters,
+    batches,
+    lifecycle,
+    scenes,
+)
 
 
 def conformance_checks() -> Iterator[tuple[str, Check]]:

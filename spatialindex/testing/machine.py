@@ -75,6 +75,12 @@ def make_state_machine(factory: Factory, ndim: int) -> type[RuleBasedStateMachin
             known = self.twin.model.ids.tolist()
             return list(dict.fromkeys(known[k % len(known)] for k in picks)) if known else []
 
+        def ignored(self, data: st.DataObject) -> int | None:
+            """Return an id that exists, or None."""
+            known: list[int | None] = [None, *self.twin.model.ids.tolist()]
+            chosen: int | None = data.draw(st.sampled_from(known))
+            return chosen
+
         # changes
 
         @rule(row=box, state=draw.states())
@@ -195,6 +201,57 @@ def make_state_machine(factory: Factory, ndim: int) -> type[RuleBasedStateMachin
         def query_radius(self, point: list[float], radius: float, layers: int) -> None:
             self.twin.query_radius(point, radius, layers=layers)
             self.twin.query_radius([point, point], [radius, 1.0], layers=layers)
+
+        @rule(
+            spots=st.lists(draw.points(ndim), min_size=1, max_size=3),
+            k=st.integers(1, 9),
+            limit=draw.limits(),
+            layers=LAYERS,
+            data=st.data(),
+        )
+        def nearest(
+            self, spots: Any, k: int, limit: float, layers: int, data: st.DataObject
+        ) -> None:
+            options = {"max_distance": limit, "layers": layers, "ignore": self.ignored(data)}
+            self.twin.nearest(spots, k, **options)
+            self.twin.nearest(spots[0], k, **options)
+
+        @rule(
+            rays=st.lists(st.tuples(draw.points(ndim), draw.directions(ndim)), min_size=1),
+            limit=draw.limits(),
+            layers=LAYERS,
+            sort=st.booleans(),
+            data=st.data(),
+        )
+        def raycast(
+            self, rays: Any, limit: float, layers: int, sort: bool, data: st.DataObject
+        ) -> None:
+            origins, ways = map(list, zip(*rays, strict=True))
+            options = {"max_t": limit, "layers": layers, "ignore": self.ignored(data)}
+            self.twin.raycast(origins, ways, **options)
+            self.twin.raycast_all(origins, ways, sort=sort, **options)
+            self.twin.raycast(origins[0], ways[0], **options)
+            self.twin.raycast_all(origins[0], ways[0], sort=sort, **options)
+
+        @rule(
+            casts=st.lists(st.tuples(box, draw.points(ndim)), min_size=1),
+            layers=LAYERS,
+            sort=st.booleans(),
+            data=st.data(),
+        )
+        def boxcast(self, casts: Any, layers: int, sort: bool, data: st.DataObject) -> None:
+            rows, ways = map(list, zip(*casts, strict=True))
+            options = {"layers": layers, "ignore": self.ignored(data)}
+            self.twin.boxcast(rows, ways, **options)
+            self.twin.boxcast_all(rows, ways, sort=sort, **options)
+            self.twin.boxcast(rows[0], ways[0], **options)
+            self.twin.boxcast_all(rows[0], ways[0], sort=sort, **options)
+
+        @rule(sides=draw.planes(ndim), layers=LAYERS, sort=st.booleans())
+        def query_planes(self, sides: Any, layers: int, sort: bool) -> None:
+            normals = np.array([normal for normal, _ in sides]).reshape(-1, ndim)
+            offsets = np.array([offset for _, offset in sides])
+            self.twin.query_planes(normals, offsets, layers=layers, sort=sort)
 
         @rule(rows=asked, layers=LAYERS, sort=st.booleans())
         def join_boxes(self, rows: Any, layers: int, sort: bool) -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from spatialindex.protocol import Among, Predicate, Sensors
 
     Content = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.void]]
+    Answer = tuple[NDArray[np.int64], NDArray[np.float64]]
 
 __all__ = ["Model"]
 
@@ -197,6 +198,89 @@ class Model:
         found = oracle.count(*self._content(), rows, predicate=predicate, layers=layers)
         return int(found[0]) if is_one else found
 
+    def query_planes(
+        self, normals: ArrayLike, offsets: ArrayLike, *, layers: int = ALL
+    ) -> NDArray[np.int64]:
+        """Return the objects that are not wholly outside any plane, ids ``(n,)``."""
+        rows, _ = self._rows(normals, self.ndim)
+        limits = np.broadcast_to(np.asarray(offsets, BOX_DTYPE), len(rows))
+        return oracle.query_planes(*self._content(), rows, limits, layers=layers)
+
+    def nearest(
+        self,
+        points: ArrayLike,
+        k: int = 1,
+        *,
+        max_distance: ArrayLike = np.inf,
+        layers: int = ALL,
+        ignore: ArrayLike | None = None,
+    ) -> Answer:
+        """Return ids and distances, ``(k,)`` for one point, ``(q, k)`` for many."""
+        rows, is_one = self._rows(points, self.ndim)
+        ids, distances = oracle.nearest(
+            *self._content(),
+            rows,
+            k,
+            max_distance=max_distance,
+            layers=layers,
+            ignore=_nobody(ignore),
+        )
+        return (ids[0], distances[0]) if is_one else (ids, distances)
+
+    def raycast(
+        self,
+        origins: ArrayLike,
+        directions: ArrayLike,
+        *,
+        max_t: ArrayLike = np.inf,
+        layers: int = ALL,
+        ignore: ArrayLike | None = None,
+    ) -> Any:
+        """Return id and t of the first hit: scalars for one ray, ``(q,)`` for many."""
+        rows, ways, is_one = self._matched(origins, directions, self.ndim)
+        seen: Any = {"max_t": max_t, "layers": layers, "ignore": _nobody(ignore)}
+        return _first(oracle.raycast(*self._content(), rows, ways, **seen), is_one)
+
+    def raycast_all(
+        self,
+        origins: ArrayLike,
+        directions: ArrayLike,
+        *,
+        max_t: ArrayLike = np.inf,
+        layers: int = ALL,
+        ignore: ArrayLike | None = None,
+    ) -> Answer:
+        """Return all hits by row, t, id: ids and t for one, rows (row, id) and t for many."""
+        rows, ways, is_one = self._matched(origins, directions, self.ndim)
+        seen: Any = {"max_t": max_t, "layers": layers, "ignore": _nobody(ignore)}
+        return _hits(oracle.raycast_all(*self._content(), rows, ways, **seen), is_one)
+
+    def boxcast(
+        self,
+        boxes: ArrayLike,
+        motions: ArrayLike,
+        *,
+        layers: int = ALL,
+        ignore: ArrayLike | None = None,
+    ) -> Any:
+        """Return id and t of the first touch: scalars for one box, ``(q,)`` for many."""
+        rows, ways, is_one = self._matched(boxes, motions, 2 * self.ndim)
+        seen: Any = {"layers": layers, "ignore": _nobody(ignore)}
+        return _first(oracle.boxcast(*self._content(), rows, ways, **seen), is_one)
+
+    def boxcast_all(
+        self,
+        boxes: ArrayLike,
+        motions: ArrayLike,
+        *,
+        layers: int = ALL,
+        ignore: ArrayLike | None = None,
+    ) -> Answer:
+        """Return all touches by row, t, id: ids and t for one, rows (row, id) and t for many."""
+        rows, ways, is_one = self._matched(boxes, motions, 2 * self.ndim)
+        seen: Any = {"layers": layers, "ignore": _nobody(ignore)}
+        return _hits(oracle.boxcast_all(*self._content(), rows, ways, **seen), is_one)
+
     def pairs(self, *, among: Among = "active", sensors: Sensors = "include") -> NDArray[np.int64]:
         """Return all pairs that the pair rule passes, rows (a, b) with ``a < b``."""
         return oracle.pairs(*self._content(), among=among, sensors=sensors)
@@ -226,3 +310,30 @@ class Model:
         """Return a batch, and whether it was one."""
         array = np.asarray(values, BOX_DTYPE)
         return array.reshape(-1, width), array.ndim == 1 and array.size > 0
+
+    def _matched(
+        self, starts: ArrayLike, motions: ArrayLike, width: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:
+        """Return starts and motions row by row, and whether both were one; one serves many."""
+        rows, is_one_start = self._rows(starts, width)
+        ways, is_one_way = self._rows(motions, self.ndim)
+        n = len(ways) if is_one_start else len(rows)
+        matched = np.broadcast_to(rows, (n, width)), np.broadcast_to(ways, (n, self.ndim))
+        return *matched, is_one_start and is_one_way
+
+
+def _nobody(ignore: ArrayLike | None) -> ArrayLike:
+    """Return what the oracle calls nobody, where nobody is ignored."""
+    return -1 if ignore is None else ignore
+
+
+def _first(answer: Answer, is_one: bool) -> Any:
+    """Return one answer a row, or scalars."""
+    ids, t = answer
+    return (int(ids[0]), float(t[0])) if is_one else answer
+
+
+def _hits(answer: Answer, is_one: bool) -> Answer:
+    """Return rows and t, or ids and t of the only row."""
+    rows, t = answer
+    return (rows[:, 1], t) if is_one else answer

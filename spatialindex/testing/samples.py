@@ -13,9 +13,19 @@ import numpy as np
 from spatialindex.constants import ALL, STATE_DTYPE
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
-__all__ = ["lattice_boxes", "mixed_boxes", "mixed_state", "state_options", "with_infinite_bounds"]
+__all__ = [
+    "aimed_rays",
+    "lattice_boxes",
+    "mixed_boxes",
+    "mixed_scene",
+    "mixed_state",
+    "state_options",
+    "with_infinite_bounds",
+]
 
 
 def lattice_boxes(rng: np.random.Generator, n: int, ndim: int) -> NDArray[np.float64]:
@@ -31,6 +41,53 @@ def mixed_boxes(rng: np.random.Generator, n: int, ndim: int) -> NDArray[np.float
     half = 10.0 ** rng.uniform(-6, 3, (n, 1)) * rng.uniform(0, 1, (n, ndim))
     center[rng.random(n) < 0.05] *= 1e300
     return np.concatenate((center - half, center + half), axis=1)
+
+
+def mixed_scene(
+    rng: np.random.Generator, n: int, ndim: int, *, giants: Sequence[float] = (25.0, 1e4)
+) -> NDArray[np.float64]:
+    """Return ``(n, 2*ndim)`` boxes: a lattice, bolts and plates around it, points, and giants.
+
+    `giants` are half the edges of some that lie around the origin, and so around most others.
+    """
+    lower = rng.uniform(-30, 30, (n, ndim))
+    edges = 10.0 ** rng.uniform(-3, 0.5, (n, ndim)) * (rng.random((n, ndim)) < 0.8)
+    boxes = np.concatenate((lower, lower + edges), axis=1)
+    lattice = lattice_boxes(rng, n // 2, ndim)
+    boxes[: len(lattice)] = lattice
+    points = lattice[: len(lattice) // 8, ndim:]
+    boxes[: len(points)] = np.concatenate((points, points), axis=1)
+    for giant, reach in zip(boxes[::-1], giants, strict=False):
+        giant[:ndim], giant[ndim:] = -reach, reach
+    return rng.permutation(boxes)
+
+
+def aimed_rays(
+    rng: np.random.Generator, boxes: NDArray[np.float64], n: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return origins and directions ``(n, ndim)`` of rays at what is hard to meet.
+
+    They go from corners, edges, faces and insides of boxes, some of them displaced on a lattice of
+    halves, to those of others, or along an axis: many start in a box, run in a face plane or
+    through a corner. Directions are of all lengths; minus zero is among their components.
+    """
+    ndim = boxes.shape[1] // 2
+
+    def places() -> NDArray[np.float64]:
+        some = boxes[rng.integers(len(boxes), size=n)]
+        share = rng.choice([0.0, 0.5, 1.0], (n, ndim))
+        place: NDArray[np.float64] = some[:, :ndim] * (1.0 - share) + some[:, ndim:] * share
+        return place
+
+    targets, origins = places(), places()
+    origins += rng.integers(-8, 9, (n, ndim)) / 2 * (rng.random((n, 1)) < 0.7)
+    is_fixed = rng.random((n, ndim)) < 0.3
+    origins[is_fixed] = targets[is_fixed]
+    # halves: the difference of two places may overflow
+    directions = (targets / 2 - origins / 2) * 2.0 ** rng.integers(-3, 4, (n, 1))
+    directions[is_fixed] = rng.choice([0.0, -0.0], int(is_fixed.sum()))
+    directions[~directions.any(axis=1), 0] = 1.0
+    return origins, directions
 
 
 def mixed_state(rng: np.random.Generator, n: int) -> NDArray[np.void]:

@@ -22,7 +22,18 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
     from numpy.typing import NDArray
 
-__all__ = ["box_batches", "boxes", "coordinates", "ids", "points", "query_boxes", "states"]
+__all__ = [
+    "box_batches",
+    "boxes",
+    "coordinates",
+    "directions",
+    "ids",
+    "limits",
+    "planes",
+    "points",
+    "query_boxes",
+    "states",
+]
 
 LARGEST = float(np.finfo(BOX_DTYPE).max)
 SPECIAL = (-0.0, 5e-324, -5e-324, 2.2250738585072014e-308, 0.1, 1e-9, 2.0**53, 1e18, 1e300, -1e300)
@@ -75,6 +86,27 @@ def query_boxes(
     one = st.one_of(boxes(ndim), st.tuples(boxes(ndim), openings).map(opened))
     rows = st.lists(one, min_size=min_size, max_size=max_size)
     return rows.map(lambda drawn: _rows(drawn, ndim))
+
+
+def directions(ndim: int) -> SearchStrategy[list[float]]:
+    """Draw the direction of a ray: along an axis, diagonal, or any; never all zeros."""
+    usual = st.lists(
+        st.sampled_from([0.0, 1.0, -1.0, 0.5, -2.0, -0.0]), min_size=ndim, max_size=ndim
+    )
+    return st.one_of(usual, usual, points(ndim)).filter(any)
+
+
+def limits() -> SearchStrategy[float]:
+    """Draw the largest distance or the last time of a question, infinity included."""
+    return st.one_of(
+        st.just(np.inf), st.integers(0, 8).map(lambda k: k / 2), coordinates().map(abs)
+    )
+
+
+def planes(ndim: int, max_size: int = 4) -> SearchStrategy[list[tuple[list[float], float]]]:
+    """Draw normals with their offsets; offsets may be infinite."""
+    offsets = st.one_of(coordinates(), st.sampled_from([np.inf, -np.inf]))
+    return st.lists(st.tuples(directions(ndim), offsets), max_size=max_size)
 
 
 def ids(taken: Iterable[int] = ()) -> SearchStrategy[int]:

@@ -240,6 +240,9 @@ def check_concurrent_reads(factory: Factory, ndim: int) -> None:
             lambda: twin.count(asked, workers=2),
             lambda: twin.pairs(workers=2, sort=False),
             lambda: twin.join(asked),
+            lambda: twin.nearest(asked[:, :ndim], 3),
+            lambda: twin.raycast(asked[:, :ndim], [1.0] * ndim),
+            lambda: twin.boxcast_all(asked, [0.5] * ndim, workers=2),
         ]
         with ThreadPoolExecutor(6) as pool:
             for running in [pool.submit(call) for call in calls * 3]:
@@ -316,6 +319,10 @@ def check_reads_leave_nothing_behind(factory: Factory, ndim: int) -> None:
         twin.query(asked[0], layers=2)
         twin.query_point(asked[:, :ndim] * 1e6)
         twin.query_radius(asked[:, :ndim], 1e7)
+        twin.nearest(asked[:, :ndim], 30, ignore=3)
+        twin.raycast(asked[:, :ndim], [1e5] * ndim)
+        twin.boxcast_all(asked, [1e5] * ndim, workers=2)
+        twin.query_planes([[1.0] * ndim], asked[:1, 0])
         twin.join(asked)
         twin.join(twin)
         twin.pairs()
