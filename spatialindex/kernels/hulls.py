@@ -1,14 +1,15 @@
 """Boxes around what a question accepts: where a structure has to look, whatever decides.
 
 A question is decided by a formula on floats, so what encloses its answer is worked out from that
-formula, rounding included, and not from geometry. A ray from x = 0 along (3, 0) up to time 0.1::
+formula, rounding included, and not from geometry. A ray from x = 0 along (3, 0) up to time 0.3::
 
-    a box at x is met when            (x - 0) / 3 <= 0.1, rounded
-    the quotient may be rounded down  (x - 0) / 3 <= 0.10000000000000002, the next float
-    so, each step rounded up,         x <= 0.30000000000000016
+    a box at x = 0.9 is met         (0.9 - 0) / 3 is 0.3, after rounding
+    though the ray seems to end at  3 * 0.3 = 0.8999999999999999
+    the hull goes on to             3 * 0.30000000000000004, with the float after 0.3
 
-Every object that is accepted touches the box. Bounds may be infinite. What is a hair too large
-costs nothing: the formula still decides.
+What rounds to at most `a` is at most the float after `a`; and a float that is at most a sum or a
+product is at most that rounded, since rounding is monotone. Every object that is accepted touches
+the box. Bounds may be infinite. What is a hair too large costs nothing: the formula still decides.
 
 Arguments with a row for each question may have one row that serves all.
 """
@@ -25,30 +26,26 @@ _ABSOLUTE = 2.0**-1000
 
 
 @kernel
-def _up(x):
+def _after(x):
+    """Return the next float above."""
     return np.nextafter(x, np.inf)
-
-
-@kernel
-def _down(x):
-    return np.nextafter(x, -np.inf)
 
 
 @kernel
 def aim_balls(centers, radii, exact, cull, dim):
     """Fill `exact` and `cull` of a region of kind `RADIUS` with all within radii of centers.
 
-    `centers` has shape ``(q, ndim)``, `radii` ``(q or 1,)``. A distance is at least that along each
-    axis, rounded as here.
+    `centers` has shape ``(q, ndim)``, `radii` ``(q or 1,)``. The root of a square being
+    what was squared, a distance is at least that along each axis, rounded as here.
     """
     ndim = len(dim)
     for i in range(centers.shape[0]):
         radius = radii[min(i, radii.shape[0] - 1)]
-        far = _up(radius)
+        far = _after(radius)
         for d in range(ndim):
             exact[i, d] = centers[i, d]
-            cull[i, d] = _down(centers[i, d] - far)
-            cull[i, ndim + d] = _up(centers[i, d] + far)
+            cull[i, d] = centers[i, d] - far
+            cull[i, ndim + d] = centers[i, d] + far
         exact[i, ndim] = radius
 
 
@@ -76,10 +73,10 @@ def aim_casts(starts, motions, lasts, exact, cull, dim):
             exact[i, ndim + d] = upper
             exact[i, 2 * ndim + d] = motion
             if motion != 0.0:
-                ahead = _up(_up(abs(motion) * _up(last)))
-                behind = _up(_up(abs(motion) * _SMALLEST))
-                lower = _down(lower - (ahead if motion < 0.0 else behind))
-                upper = _up(upper + (ahead if motion > 0.0 else behind))
+                ahead = _after(abs(motion) * _after(last))
+                behind = _after(abs(motion) * _SMALLEST)
+                lower -= ahead if motion < 0.0 else behind
+                upper += ahead if motion > 0.0 else behind
             cull[i, d] = lower
             cull[i, ndim + d] = upper
 
@@ -110,7 +107,7 @@ def around_planes(exact, bounds, cull, dim):
                     # of the corner that favours the plane, a bound is the least that it can add
                     other = exact[0, at + e]
                     rest -= other * (bounds[e] if other > 0.0 else bounds[ndim + e])
-            if normal == 0.0 or not abs(rest) < np.inf:
+            if normal == 0.0:
                 continue
             limit = rest / normal
             step = abs(limit) * _RELATIVE + _ABSOLUTE
@@ -120,7 +117,5 @@ def around_planes(exact, bounds, cull, dim):
             if normal < 0.0 and limit - step > cull[0, d]:
                 cull[0, d] = limit - step
     for d in range(ndim):
-        lower, upper = cull[0, d], cull[0, ndim + d]
-        # an object may reach across: its lower bound below the one limit, its upper above the other
-        cull[0, d] = min(lower, upper)
-        cull[0, ndim + d] = max(lower, upper)
+        # an object may reach across from one limit to another and then touches both
+        cull[0, ndim + d] = max(cull[0, d], cull[0, ndim + d])
