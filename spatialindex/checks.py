@@ -36,6 +36,7 @@ __all__ = [
     "as_directions",
     "as_float64",
     "as_lengths",
+    "as_moving_boxes",
     "as_numbers",
     "as_planes",
     "as_points",
@@ -160,7 +161,9 @@ def as_points(
     return floats
 
 
-def as_radii(x: ArrayLike, n: int, *, name: str = "radii") -> NDArray[np.float64]:
+def as_radii(
+    x: ArrayLike, n: int, *, name: str = "radii", what: str = "a length"
+) -> NDArray[np.float64]:
     """Check radii and return them as float64, one a row.
 
     Parameters
@@ -171,6 +174,8 @@ def as_radii(x: ArrayLike, n: int, *, name: str = "radii") -> NDArray[np.float64
         Number of rows.
     name : str, default "radii"
         What messages call the argument.
+    what : str, default "a length"
+        What messages call one of the numbers.
 
     Returns
     -------
@@ -188,7 +193,7 @@ def as_radii(x: ArrayLike, n: int, *, name: str = "radii") -> NDArray[np.float64
     >>> as_radii(2, 3)
     array([2., 2., 2.])
     """
-    floats = as_lengths(x, name)
+    floats = as_lengths(x, name, what)
     if floats.ndim and floats.shape != (n,):
         raise InvalidArgumentError(
             f"{name}: shape {floats.shape} does not fit {n} row{'' if n == 1 else 's'}; "
@@ -204,6 +209,20 @@ def as_directions(x: ArrayLike, ndim: int, *, name: str = "directions") -> NDArr
     """
     floats = as_points(x, ndim, name=name)
     refuse_zeros(floats, Place(name, floats.ndim > 1), "a ray that does not move is query_point")
+    return floats
+
+
+def as_moving_boxes(x: ArrayLike, ndim: int) -> NDArray[np.float64]:
+    """Check boxes that move and return them as `as_boxes` does; they are finite."""
+    floats = as_boxes(x, ndim, infinite=True)
+    finite = np.isfinite(floats)
+    if not finite.all():
+        flat = int(np.argmin(finite))
+        place = Place("boxes", floats.ndim > 1, _BOX_LABELS[ndim])
+        raise InvalidBoxError(
+            f"{place(flat)} is {floats.flat[flat]}; a box that moves is finite, "
+            f"give the bound a value or drop the row"
+        )
     return floats
 
 
@@ -298,7 +317,7 @@ def as_coordinates(
     return as_float64(array, x, Place(name, array.ndim > 1, AXES[: array.shape[-1]]), error)
 
 
-def as_lengths(x: ArrayLike, name: str) -> NDArray[np.float64]:
+def as_lengths(x: ArrayLike, name: str, what: str = "a length") -> NDArray[np.float64]:
     """Return one length, shape (), or one a row, shape (n,): zero or more, infinity too."""
     array = as_numbers(x, name, InvalidArgumentError)
     if array.ndim > 1:
@@ -307,17 +326,17 @@ def as_lengths(x: ArrayLike, name: str) -> NDArray[np.float64]:
         )
     place = Place(name, array.ndim == 1)
     floats = as_float64(array, x, place, InvalidArgumentError)
-    refuse_negative(floats, place)
+    refuse_negative(floats, place, what)
     return floats
 
 
-def refuse_negative(floats: NDArray[np.float64], place: Place) -> None:
+def refuse_negative(floats: NDArray[np.float64], place: Place, what: str = "a length") -> None:
     """Raise `InvalidArgumentError` naming the first number that is NaN or below zero."""
     positive = floats >= 0.0  # False for NaN
     if not positive.all():
         flat = int(np.argmin(positive))
         raise InvalidArgumentError(
-            f"{place(flat)} is {float(floats.flat[flat])}; a length is zero or more"
+            f"{place(flat)} is {float(floats.flat[flat])}; {what} is zero or more"
         )
 
 

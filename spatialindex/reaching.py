@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spatialindex.asked import balls, casts
-from spatialindex.checks import as_boxes, as_directions, as_points, as_radii
+from spatialindex.checks import as_directions, as_moving_boxes, as_points, as_radii
 from spatialindex.constants import ALL, ID_DTYPE, SLOT_DTYPE
 from spatialindex.content import Content, seen_layers
 from spatialindex.errors import InvalidArgumentError
@@ -296,13 +296,13 @@ class Reaching(Content):
         points = as_points(origins, self.ndim, name="origins")
         motions = as_directions(directions, self.ndim)
         n = _count(points, motions, "origins", "directions")
-        lasts = _FOREVER if max_t is inf else as_radii(max_t, n, name="max_t")
+        lasts = _FOREVER if max_t is inf else as_radii(max_t, n, name="max_t", what="a time")
         is_one = points.ndim == motions.ndim == 1
         return casts(points, motions, lasts, n, seen_layers(layers)), is_one
 
     def _moving(self, boxes: ArrayLike, motions: ArrayLike, layers: int) -> tuple[Region, bool]:
         """Return moving boxes as a region of casts, and whether it is only one."""
-        starts = as_boxes(boxes, self.ndim)
+        starts = as_moving_boxes(boxes, self.ndim)
         ways = as_points(motions, self.ndim, name="motions")
         n = _count(starts, ways, "boxes", "motions")
         is_one = starts.ndim == ways.ndim == 1
