@@ -1,0 +1,234 @@
+"""The structure of swept lanes: keeping up with the table and answering."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from spatialindex.execution import NO_COUNTS, NO_LIMIT, NO_ROWS, collect_rows, run_chunks
+from spatialindex.indexes.asking import (
+    ask_neighbours,
+    ask_region,
+    axes,
+    collect_best,
+    count_verdicts,
+)
+from spatialindex.indexes.sweep_and_prune.checking import check_lanes
+from spatialindex.indexes.sweep_and_prune.store import LaneStore
+from spatialindex.kernels.sweep import ask as kernels
+from spatialindex.kernels.sweep import lanes
+from spatialindex.kernels.sweep.pairs import count_meetings, find_pairs
+from spatialindex.kernels.sweep.tree import STACK
+from spatialindex.results import StructureStats
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from spatialindex.kernels.blocks import Best
+    from spatialindex.kernels.decide import Ask
+    from spatialindex.objects import Changes, ObjectTable
+    from spatialindex.protocol import Region
+    from spatialindex.results import PairCounts
+
+__all__ = ["SweepStructure"]
+
+_MOST_SETTLED = 32  # times lanes are brought up to date in place before they are chosen anew
+
+
+class SweepStructure:
+    """Lanes of sorted blocks over one table.
+
+    Parameters
+    ----------
+    table : ObjectTable
+        Whose slots are indexed.
+    """
+
+    kept_share = 0.03
+    # of the objects changed: beyond, all entries are packed anew instead of one by one;
+    # python -m tests.benchmarks --job bulk
+    bulk_share = 0.1
+
+    def __init__(self, table: ObjectTable) -> None:
+        self.table = table
+        self._store = LaneStore(table)
+        self._rebuilds = 0
+        self._n_built = 0  # objects when lanes were chosen
+        self._n_changed = 0  # changes one by one since
+        self._n_settled = 0  # times all was brought up to date in place since
+
+    # -- keeping up ---------------------------------------------------------------------------
+
+    def holds(self, boxes: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Tell that every box is held well."""
+        return np.ones(len(boxes), np.bool_)
+
+    @property
+    def sort_work(self) -> int:
+        """Entries that were exchanged with neighbours to keep blocks in order, since ever."""
+        return int(self._store.arrays.meta[lanes.SWAPS])
+
+    @property
+    def sorts(self) -> int:
+        """Times that everything was sorted from scratch, since ever."""
+        return self._rebuilds
+
+    def apply(self, changes: Changes) -> None:
+        """Take changes in: a few one by one, motion of many in place, all else by building anew."""
+        n = len(self.table)
+        come_and_gone = len(changes.added) + len(changes.removed)
+        n_changed = come_and_gone + len(changes.moved)
+        if not n_changed:
+            return
+        self._n_changed += come_and_gone
+        many = self.bulk_share * n
+        if not self._n_built / 2 < n <= 2 * self._n_built or come_and_gone > many:
+            self._build()
+        elif self._n_changed > n or self._n_settled >= _MOST_SETTLED:
+            self._build()  # by now, other lanes may be better
+        else:
+            self._store.remove(changes.removed)
+            if n_changed > many:
+                self._n_settled += 1
+                is_done = self._store.settle()
+            else:
+                self._n_changed += len(changes.moved)
+                is_done = self._store.move(changes.moved)
+            if not (is_done and self._store.add(changes.added)):
+                self._build()
+
+    def rebuild(self) -> None:
+        """Choose lanes anew, whatever they were, and build from the table."""
+        self._store.reset()
+        self._build()
+
+    def _build(self) -> None:
+        """Sort everything and build all lanes."""
+        self._rebuilds += 1
+        self._n_built = len(self.table)
+        self._n_changed = self._n_settled = 0
+        self._store.build()
+
+    # -- answering ----------------------------------------------------------------------------
+
+    def pairs(self, rule: int, *, limit: int, workers: int = 1) -> NDArray[np.int32]:
+        """Sweep all lanes."""
+
+        def fill(start: int, stop: int, out: NDArray[np.int32]) -> int:
+            return self._find_pairs(rule, start, stop, out, limit)
+
+        n_blocks, guess = self._store.n_blocks, 4 * len(self.table)
+        return collect_rows(fill, n_blocks, limit=limit, workers=workers, guess=guess)
+
+    def _find_pairs(
+        self, rule: int, start: int, stop: int, out: NDArray[np.int32], limit: int
+    ) -> int:
+        table = self.table
+        return int(
+            find_pairs(
+                *(self._store.arrays, table.cover, table.state, rule),
+                *(start, stop, out, limit, axes(table)),
+            )
+        )
+
+    def touching(
+        self, slots: NDArray[np.int32], rule: int, *, limit: int, workers: int = 1
+    ) -> NDArray[np.int32]:
+        """Go down the tree with each slot's box."""
+        return self._collect(ask_neighbours(self.table, slots, rule), limit, workers)
+
+    def query(self, region: Region, *, limit: int, workers: int = 1) -> NDArray[np.int32]:
+        """Go down the tree with each region."""
+        return self._collect(ask_region(self.table, region), limit, workers)
+
+    def _collect(self, ask: Ask, limit: int, workers: int) -> NDArray[np.int32]:
+        fill = partial(self._query, ask, limit, NO_COUNTS)
+        n = len(ask.cull)
+        return collect_rows(fill, n, limit=limit, workers=workers, guess=8 * n)
+
+    def _query(
+        self,
+        ask: Ask,
+        limit: int,
+        counts: NDArray[np.int64],
+        start: int,
+        stop: int,
+        out: NDArray[np.int32],
+    ) -> int:
+        store, dim = self._store, axes(self.table)
+        stack = np.empty(STACK, np.int64)
+        return int(
+            kernels.query_regions(
+                *(store.arrays, store.tree(), ask, stack, start, stop, counts, out, limit, dim)
+            )
+        )
+
+    def count(self, region: Region, *, workers: int = 1) -> NDArray[np.int64]:
+        """Count on the way down the tree."""
+        counts = np.zeros(len(region.cull), np.int64)
+        ask = ask_region(self.table, region)
+        run_chunks(
+            lambda start, stop: self._query(ask, NO_LIMIT, counts, start, stop, NO_ROWS),
+            len(counts),
+            workers,
+        )
+        return counts
+
+    def nearest(
+        self, region: Region, k: int, ignored: NDArray[np.int32], *, workers: int = 1
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Go down the tree, the nearest nodes first."""
+        search = partial(self._search, kernels.search_nearest, ask_region(self.table, region))
+        shape = len(region.cull), k
+        return collect_best(self.table, shape, ignored, search, workers=workers)
+
+    def first_hits(
+        self, region: Region, ignored: NDArray[np.int32], *, workers: int = 1
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Go down the tree, the nodes met first at first."""
+        search = partial(self._search, kernels.search_first, ask_region(self.table, region))
+        shape = len(region.cull), 1
+        slots, times = collect_best(self.table, shape, ignored, search, workers=workers)
+        return slots[:, 0], times[:, 0]
+
+    def _search(
+        self, kernel: Callable[..., None], ask: Ask, best: Best, start: int, stop: int
+    ) -> None:
+        store = self._store
+        scratch = np.empty(STACK, np.int64), np.empty(STACK, np.float32)
+        kernel(store.arrays, store.tree(), ask, *scratch, start, stop, best, axes(self.table))
+
+    # -- figures ------------------------------------------------------------------------------
+
+    def stats(self) -> StructureStats:
+        """Return what the lanes hold."""
+        sizes = self._store.sizes()
+        return StructureStats(
+            entries=int(sizes.sum()),
+            buckets=int(np.count_nonzero(sizes)),
+            max_bucket=int(sizes.max(initial=0)),
+            rebuilds=self._rebuilds,
+        )
+
+    def count_pairs(self, rule: int) -> PairCounts:
+        """Count by sweeping once more."""
+        visits, candidates = count_meetings(self._store.arrays, axes(self.table))
+        return count_verdicts(
+            lambda weaker: self._find_pairs(weaker, 0, self._store.n_blocks, NO_ROWS, NO_LIMIT),
+            rule,
+            visits=int(visits),
+            candidates=int(candidates),
+        )
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes."""
+        return self._store.nbytes
+
+    def validate(self) -> None:
+        """Check that every object is in all its lanes, in order, under bounds that hold it."""
+        check_lanes(self._store.arrays, self._store.present_tree, self.table)

@@ -1,0 +1,203 @@
+"""Building swept lanes in bulk: sort along the sweep axis, deal into lanes, fill blocks.
+
+Three objects, lower bounds along the sweep axis 5, 1 and 3; the first two touch lanes 0 and 1::
+
+    keys     (5, slot 0) (1, slot 1) (3, slot 2)    sorted    slots 1 2 0
+    members  lane 0: 1 2 0    lane 1: 1 0           blocks    [1 2 0 - -...]  [1 0 - - ...]
+
+Keys are whole numbers: a bound's place between the ends of the world in so many steps that few
+objects share one, so that two passes of a radix sort do instead of three. Where objects are crowded
+much closer than the world is wide, keys are the bits of float32 bounds.
+"""
+
+import numpy as np
+
+from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.simd import LANES, down32, pack8, prefetch
+from spatialindex.kernels.sweep.lanes import (
+    AXIS,
+    ENTRIES,
+    N_LANES,
+    empty_block,
+    write_range,
+)
+
+__all__ = ["FLOAT_BITS", "deal_members", "fill_lanes", "key_boxes", "lay_out", "sum_counts"]
+
+FLOAT_BITS = 32
+"""Bits of keys that are float32 bounds."""
+
+_AHEAD = 16  # members that a box is asked for before it is needed
+
+
+@kernel
+def _float_key(value):
+    """Return the bits of a float32 as a number that sorts as it does."""
+    bits = np.int64(np.float32(value).view(np.int32))
+    return np.uint64(~bits & 0xFFFFFFFF) if bits < 0 else np.uint64(bits | 0x80000000)
+
+
+@kernel
+def key_boxes(boxes, slots, n, lanes, low, high, bits, dim, keys, counts):
+    """Write a key a box, the place along the sweep axis above and the slot in the low 32 bits.
+
+    Also notes the lanes of each slot, and in `counts` where ranges begin and end, which
+    `sum_counts` turns into entries; it has one row and one column more than there are lanes.
+    ``slots`` are the rows of `boxes` in use, the first `n` when it is empty; `bits` is how many
+    bits keys have between `low` and `high`. Returns the number of entries.
+    """
+    ndim = len(dim)
+    axis = lanes.meta[AXIS]
+    stride = lanes.meta[N_LANES + 1] + 1
+    top = np.float64((1 << bits) - 1)
+    scale = top / (high - low) if high > low else 0.0
+    entries = 0
+    for i in range(n):
+        slot = np.int64(slots[i]) if slots.shape[0] else i
+        if bits == FLOAT_BITS:
+            key = _float_key(down32(boxes[slot, axis]))
+        else:
+            key = np.uint64(min(max((boxes[slot, axis] - low) * scale, 0.0), top))
+        keys[i] = (key << np.uint64(32)) | np.uint64(slot)
+        entries += write_range(boxes, slot, lanes.frame, lanes.meta, dim, lanes.ranges, slot)
+        # what begins and ends at the corners of the range, summed up in the end
+        left, right = np.int64(lanes.ranges[slot, 0]), np.int64(lanes.ranges[slot, 1]) + 1
+        if ndim == 2:
+            counts[left] += 1
+            counts[right] -= 1
+        else:
+            low = np.int64(lanes.ranges[slot, 2])
+            high = np.int64(lanes.ranges[slot, 2 * ndim - 3]) + 1
+            counts[left * stride + low] += 1
+            counts[left * stride + high] -= 1
+            counts[right * stride + low] -= 1
+            counts[right * stride + high] += 1
+    return entries
+
+
+@kernel
+def sum_counts(corners, lanes, dim, counts):
+    """Turn the corners of ranges, see `key_boxes`, into the number of entries of each lane."""
+    nx, ny = lanes.meta[N_LANES], lanes.meta[N_LANES + 1]
+    if len(dim) == 2:
+        total = 0
+        for x in range(nx):
+            total += corners[x]
+            counts[x] = total
+        return
+    for x in range(nx):
+        total = 0
+        for y in range(ny):
+            total += corners[x * (ny + 1) + y]
+            counts[x * ny + y] = total + (counts[(x - 1) * ny + y] if x > 0 else 0)
+
+
+@kernel
+def lay_out(counts, offsets, places):
+    """Give each lane its blocks, some to spare, and its members their places; returns the blocks.
+
+    ``places[lane]`` becomes where its members begin.
+    """
+    blocks = 0
+    members = 0
+    for lane in range(counts.shape[0]):
+        offsets[lane] = blocks
+        places[lane] = members
+        members += counts[lane]
+        used = (counts[lane] + LANES - 1) // LANES
+        blocks += used + used // 16 + 2
+    offsets[counts.shape[0]] = blocks
+    return blocks
+
+
+@kernel
+def deal_members(keys, lanes, shift, dim, places, members):
+    """List the members of each lane in the order of `keys`.
+
+    A member is a slot with the bits of its first lanes above `shift`. ``places[lane]`` is where the
+    next one goes.
+    """
+    ndim = len(dim)
+    across = lanes.meta[N_LANES + 1]
+    ranges = lanes.ranges
+    for i in range(keys.shape[0]):
+        slot = np.int64(keys[i] & np.uint64(0xFFFFFFFF))
+        low, high = np.int64(ranges[slot, 0]), np.int64(ranges[slot, 1])
+        for x in range(low, high + 1):
+            member = slot | ((1 << shift) if x == low else 0)
+            if ndim == 2:
+                at = places[x]
+                places[x] = at + 1
+                members[at] = member
+            else:
+                left, right = np.int64(ranges[slot, 2]), np.int64(ranges[slot, 2 * ndim - 3])
+                for y in range(left, right + 1):
+                    at = places[x * across + y]
+                    places[x * across + y] = at + 1
+                    members[at] = member | ((2 << shift) if y == left else 0)
+
+
+@kernel
+def fill_lanes(members, counts, lanes, shift, boxes, dim):
+    """Fill the blocks of all lanes with their members."""
+    ndim = len(dim)
+    slot_mask = (1 << shift) - 1
+    every = 1 if ndim == 2 else 3
+    bounds, slots, axis = lanes.bounds, lanes.slots, lanes.meta[AXIS]
+    end = members.shape[0] - 1
+    k = 0
+    for lane in range(counts.shape[0]):
+        size = np.int64(counts[lane])
+        block = lanes.offsets[lane]
+        while size > 0:
+            n = min(size, LANES)
+            for i in range(n):
+                row = np.int64(members[min(k + _AHEAD + i, end)]) & slot_mask
+                prefetch(boxes, row)
+                if ndim == 3:
+                    prefetch(boxes, row + 1)  # half of the rows end in another cache line
+            lanes.exact[block] = pack8(bounds, block, boxes, members, k, n, slot_mask, dim)
+            first, second = 0, 0
+            for i in range(n):
+                member = np.int64(members[k + i])
+                slots[block, i] = member & slot_mask
+                bits = member >> shift
+                first |= (bits & 1) << i
+                second |= (bits >> 1) << i
+                if bits == every:
+                    lanes.homes[member & slot_mask] = LANES * block + i
+            lanes.first[block, 0] = first
+            if ndim == 3:
+                lanes.first[block, ndim - 2] = second
+            if n < LANES:
+                lanes.exact[block] &= np.uint8((1 << n) - 1)
+                for i in range(n, LANES):
+                    slots[block, i] = -1
+                    for d in range(2 * ndim):
+                        bounds[block, d, i] = np.float32(np.nan)
+            lanes.starts[block] = lowest_start(bounds, block, axis)
+            block += 1
+            k += n
+            size -= n
+        for other in range(block, lanes.offsets[lane + 1]):
+            empty_block(lanes, other, dim)
+        settle_starts(lanes.starts, lanes.offsets[lane], block)
+    lanes.meta[ENTRIES] = members.shape[0]
+
+
+@kernel
+def lowest_start(bounds, block, axis):
+    """Return the lowest lower bound in a block along the sweep axis, inf when it is empty."""
+    lowest = np.float32(np.inf)
+    for lane in range(LANES):
+        if bounds[block, axis, lane] < lowest:
+            lowest = bounds[block, axis, lane]
+    return lowest
+
+
+@kernel
+def settle_starts(starts, first, end):
+    """Lower the starts of the blocks from `first` to `end` to what follows them."""
+    for block in range(end - 2, first - 1, -1):
+        if starts[block + 1] < starts[block]:
+            starts[block] = starts[block + 1]

@@ -1,0 +1,398 @@
+"""Changing swept lanes: a few entries one by one, or all that moved a little in place.
+
+One by one, an entry leaves a gap where it was; where it comes to, the gap nearest behind is moved
+there, one entry a block. In place, all blocks are packed again with the present boxes, and entries
+are exchanged between neighbouring blocks until those are in order: insertion sort, as each goes
+only as far as it has to, and linear as long as motion is small against the length of a block::
+
+    lower bounds    [1 2 5 9] [6 7 8 8]     exchange 9 with 6     [1 2 5 6] [9 7 8 8]
+"""
+
+import numpy as np
+
+from spatialindex.kernels.blocks import clear_lane, copy_lane, write_lane
+from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.simd import LANES, down32, local_ints, pack8, prefetch
+from spatialindex.kernels.sweep.build import lowest_start, settle_starts
+from spatialindex.kernels.sweep.lanes import (
+    ABSENT,
+    AXIS,
+    ENTRIES,
+    N_LANES,
+    SWAPS,
+    home_mask,
+    is_unused,
+    write_range,
+)
+from spatialindex.kernels.sweep.tree import refresh_path
+
+__all__ = ["NO_ROOM", "add_slots", "move_slots", "pack_blocks", "remove_slots", "sort_blocks"]
+
+NO_ROOM = -1
+"""What kernels return when a lane is full: build all anew."""
+
+_AHEAD = 2  # blocks whose boxes are asked for before they are needed
+
+
+@kernel
+def _bits_of(lanes, block, lane, dim):
+    """Return the first-lane bits of an entry."""
+    bits = (np.int64(lanes.first[block, 0]) >> lane) & 1
+    if len(dim) == 3:
+        bits |= ((np.int64(lanes.first[block, len(dim) - 2]) >> lane) & 1) << 1
+    return bits
+
+
+@kernel
+def _set_bits(lanes, block, lane, bits, dim):
+    """Set the first-lane bits of an entry, and remember where it is when it is a home."""
+    for k in range(len(dim) - 1):
+        others = lanes.first[block, k] & ~np.uint8(1 << lane)
+        lanes.first[block, k] = others | np.uint8(((bits >> k) & 1) << lane)
+    if bits == (1 << (len(dim) - 1)) - 1:
+        lanes.homes[lanes.slots[block, lane]] = LANES * block + lane
+
+
+@kernel
+def _empty_lane(lanes, block, lane, dim):
+    """Leave a gap."""
+    clear_lane(lanes.bounds, lanes.slots, block, lane, dim)
+    lanes.exact[block] &= ~np.uint8(1 << lane)
+    for k in range(len(dim) - 1):
+        lanes.first[block, k] &= ~np.uint8(1 << lane)
+
+
+@kernel
+def _carry(lanes, block, lane, from_block, from_lane, dim):
+    """Move an entry into a gap, and leave one where it was."""
+    copy_lane(lanes.bounds, lanes.slots, lanes.exact, block, lane, from_block, from_lane, dim)
+    _set_bits(lanes, block, lane, _bits_of(lanes, from_block, from_lane, dim), dim)
+    _empty_lane(lanes, from_block, from_lane, dim)
+
+
+@kernel
+def _gap_in(slots, block):
+    """Return the first empty lane of a block, -1 when it is full."""
+    for lane in range(LANES):
+        if slots[block, lane] < 0:
+            return lane
+    return -1
+
+
+@kernel
+def _highest(bounds, block, axis):
+    """Return the lane with the highest lower bound of a block along the sweep axis; -1: empty."""
+    found = -1
+    highest = np.float32(-np.inf)
+    for lane in range(LANES):
+        if bounds[block, axis, lane] >= highest:
+            highest = bounds[block, axis, lane]
+            found = lane
+    return found
+
+
+@kernel
+def _lowest(bounds, block, axis):
+    """Return the lane with the lowest lower bound of a block along the sweep axis; -1: empty."""
+    found = -1
+    lowest = np.float32(np.inf)
+    for lane in range(LANES):
+        if bounds[block, axis, lane] <= lowest:
+            lowest = bounds[block, axis, lane]
+            found = lane
+    return found
+
+
+@kernel
+def _last_start(lanes, lane, key):
+    """Return the last block of a lane that does not start behind `key`; its first when all do."""
+    first = lanes.offsets[lane]
+    low, high = first, lanes.offsets[lane + 1] - 1
+    while low < high:
+        middle = (low + high) // 2
+        if lanes.starts[middle] <= key:  # false for blocks not in use
+            low = middle + 1
+        else:
+            high = middle
+    return max(low - 1, first)
+
+
+@kernel
+def _find(lanes, lane, slot, key):
+    """Return the place of the entry of a slot in a lane, 8 * block + lane; it has to be there."""
+    for block in range(_last_start(lanes, lane, key), lanes.offsets[lane] - 1, -1):
+        for i in range(LANES):
+            if lanes.slots[block, i] == slot:
+                return LANES * block + i
+    return -1
+
+
+@kernel
+def _start_at(lanes, block, key):
+    """Make a block, which is used from now on, start no later than `key`."""
+    if not lanes.starts[block] <= key:
+        lanes.starts[block] = key
+
+
+@kernel
+def _key(boxes, slot, axis):
+    """Return the lower bound of a slot along the sweep axis as its entries have it."""
+    return down32(boxes[slot, axis])
+
+
+@kernel
+def _make_gap(lanes, tree, lane, key, dim):
+    """Make a gap for an entry with that lower bound; returns its place, `NO_ROOM` for none."""
+    axis = lanes.meta[AXIS]
+    end = lanes.offsets[lane + 1] - 1  # the last block is never used
+    block = _last_start(lanes, lane, key)
+    gap = _gap_in(lanes.slots, block)
+    if gap >= 0:
+        _start_at(lanes, block, key)
+        return LANES * block + gap
+    behind = block + 1
+    while behind < end and not is_unused(lanes.starts, behind):
+        if _gap_in(lanes.slots, behind) >= 0:
+            break
+        behind += 1
+    if behind >= end:
+        return NO_ROOM
+    # the highest of each block moves on, from the gap back to the block
+    while True:
+        gap = _gap_in(lanes.slots, behind)
+        before = behind - 1
+        highest = _highest(lanes.bounds, before, axis)
+        value = lanes.bounds[before, axis, highest]
+        if before == block and value <= key:  # the new one is the highest itself
+            _start_at(lanes, behind, key)
+            return LANES * behind + gap
+        _start_at(lanes, behind, value)
+        _carry(lanes, behind, gap, before, highest, dim)
+        refresh_path(lanes, tree, behind, dim)
+        lanes.meta[SWAPS] += 1
+        behind = before
+        if behind == block:
+            _start_at(lanes, block, key)
+            return LANES * block + highest
+
+
+@kernel
+def _insert(lanes, tree, lane, slot, bits, boxes, dim):
+    """Make an entry of a slot in a lane; `NO_ROOM` when that is full."""
+    gap = _make_gap(lanes, tree, lane, _key(boxes, slot, lanes.meta[AXIS]), dim)
+    if gap < 0:
+        return NO_ROOM
+    block, at = gap // LANES, gap % LANES
+    write_lane(lanes.bounds, lanes.slots, lanes.exact, block, at, slot, boxes, slot, dim)
+    _set_bits(lanes, block, at, bits, dim)
+    refresh_path(lanes, tree, block, dim)
+    lanes.meta[ENTRIES] += 1
+    return 0
+
+
+@kernel
+def _take_out(lanes, tree, place, dim):
+    """Remove the entry at a place."""
+    block, lane = place // LANES, place % LANES
+    _empty_lane(lanes, block, lane, dim)
+    refresh_path(lanes, tree, block, dim)
+    lanes.meta[ENTRIES] -= 1
+
+
+@kernel
+def _rewrite(lanes, tree, place, slot, bits, boxes, dim):
+    """Write a new box to an entry if it may stay in its block; tell if it may."""
+    block, lane = place // LANES, place % LANES
+    key = _key(boxes, slot, lanes.meta[AXIS])
+    if not lanes.starts[block] <= key or key > lanes.starts[block + 1]:
+        return False
+    write_lane(lanes.bounds, lanes.slots, lanes.exact, block, lane, slot, boxes, slot, dim)
+    _set_bits(lanes, block, lane, bits, dim)
+    refresh_path(lanes, tree, block, dim)
+    return True
+
+
+@kernel
+def _leave(lanes, tree, slot, dim):
+    """Take a slot out of all its lanes."""
+    ndim = len(dim)
+    ranges = lanes.ranges
+    place = np.int64(lanes.homes[slot])
+    key = lanes.bounds[place // LANES, lanes.meta[AXIS], place % LANES]
+    low, high = np.int64(ranges[slot, 0]), np.int64(ranges[slot, 1])
+    left = np.int64(ranges[slot, 2]) if ndim == 3 else 0
+    right = np.int64(ranges[slot, 2 * ndim - 3]) if ndim == 3 else 0
+    _take_out(lanes, tree, place, dim)
+    for x in range(low, high + 1):
+        for y in range(left, right + 1):
+            if x > low or y > left:
+                place = _find(lanes, x * lanes.meta[N_LANES + 1] + y, slot, key)
+                _take_out(lanes, tree, place, dim)
+    lanes.homes[slot] = ABSENT
+
+
+@kernel
+def _enter(lanes, tree, slot, boxes, dim):
+    """Make a slot an entry of all lanes of its range; `NO_ROOM` when one of these is full."""
+    ndim = len(dim)
+    ranges = lanes.ranges
+    low, high = np.int64(ranges[slot, 0]), np.int64(ranges[slot, 1])
+    left = np.int64(ranges[slot, 2]) if ndim == 3 else 0
+    right = np.int64(ranges[slot, 2 * ndim - 3]) if ndim == 3 else 0
+    for x in range(low, high + 1):
+        for y in range(left, right + 1):
+            bits = 1 if x == low else 0
+            if ndim == 3 and y == left:
+                bits |= 2
+            lane = x * lanes.meta[N_LANES + 1] + y
+            if _insert(lanes, tree, lane, slot, bits, boxes, dim) < 0:
+                return NO_ROOM
+    return 0
+
+
+@kernel
+def remove_slots(lanes, tree, slots, dim):
+    """Take slots out of all their lanes."""
+    for i in range(slots.shape[0]):
+        _leave(lanes, tree, np.int64(slots[i]), dim)
+
+
+@kernel
+def add_slots(lanes, tree, slots, boxes, dim):
+    """Make slots entries of all lanes that they touch; `NO_ROOM` when one of these is full."""
+    for i in range(slots.shape[0]):
+        slot = np.int64(slots[i])
+        write_range(boxes, slot, lanes.frame, lanes.meta, dim, lanes.ranges, slot)
+        if _enter(lanes, tree, slot, boxes, dim) < 0:
+            return NO_ROOM
+    return 0
+
+
+@kernel
+def _is_same_range(ranges, slot, fresh):
+    """Tell if the range of a slot is the one in the first row of `fresh`."""
+    is_same = True
+    for k in range(ranges.shape[1]):
+        is_same &= ranges[slot, k] == fresh[0, k]
+    return is_same
+
+
+@kernel
+def move_slots(lanes, tree, slots, boxes, dim, fresh):
+    """Bring the entries of moved slots up to date; `NO_ROOM` when a lane is full.
+
+    `fresh` is int16 scratch for one range, ``(1, 2 * (ndim - 1))``.
+    """
+    for i in range(slots.shape[0]):
+        slot = np.int64(slots[i])
+        count = write_range(boxes, slot, lanes.frame, lanes.meta, dim, fresh, 0)
+        if count == 1 and _is_same_range(lanes.ranges, slot, fresh):
+            bits = (1 << (len(dim) - 1)) - 1
+            if _rewrite(lanes, tree, np.int64(lanes.homes[slot]), slot, bits, boxes, dim):
+                continue
+        _leave(lanes, tree, slot, dim)
+        for k in range(fresh.shape[1]):
+            lanes.ranges[slot, k] = fresh[0, k]
+        if _enter(lanes, tree, slot, boxes, dim) < 0:
+            return NO_ROOM
+    return 0
+
+
+@kernel
+def pack_blocks(lanes, flat, boxes, dim, fresh, strays):
+    """Write the present boxes to all entries, and list the slots whose lanes are others now.
+
+    `flat` is ``lanes.slots`` as one row; `fresh` as in `move_slots`. Returns the number of strays,
+    which stay in their old lanes, or one more than there is room for as soon as there are more.
+    """
+    rows = local_ints()
+    n_strays = 0
+    end = lanes.starts.shape[0]
+    for block in range(end):
+        if is_unused(lanes.starts, block):
+            continue
+        ahead = min(block + _AHEAD, end - 1)
+        last = -1
+        for lane in range(LANES):
+            prefetch(boxes, max(np.int64(lanes.slots[ahead, lane]), 0))
+            rows[lane] = lanes.slots[block, lane]
+            last = max(last, rows[lane])
+        if last < 0:
+            continue
+        has_gap = False
+        for lane in range(LANES):
+            if rows[lane] < 0:
+                rows[lane] = last
+                has_gap = True
+        lanes.exact[block] = pack8(lanes.bounds, block, boxes, rows, 0, LANES, -1, dim)
+        if has_gap:
+            for lane in range(LANES):
+                if lanes.slots[block, lane] < 0:
+                    _empty_lane(lanes, block, lane, dim)
+        homes = home_mask(lanes.first, block, dim)
+        for lane in range(LANES):
+            if (homes >> np.uint64(lane)) & np.uint64(1) == 0:
+                continue
+            slot = np.int64(lanes.slots[block, lane])
+            write_range(boxes, slot, lanes.frame, lanes.meta, dim, fresh, 0)
+            if not _is_same_range(lanes.ranges, slot, fresh):
+                if n_strays < strays.shape[0]:
+                    strays[n_strays] = slot
+                n_strays += 1
+        if n_strays > strays.shape[0]:
+            return n_strays
+    return n_strays
+
+
+@kernel
+def _exchange(lanes, block, lane, other, other_lane, dim):
+    """Exchange two entries."""
+    for d in range(2 * len(dim)):
+        value = lanes.bounds[block, d, lane]
+        lanes.bounds[block, d, lane] = lanes.bounds[other, d, other_lane]
+        lanes.bounds[other, d, other_lane] = value
+    slot = lanes.slots[block, lane]
+    lanes.slots[block, lane] = lanes.slots[other, other_lane]
+    lanes.slots[other, other_lane] = slot
+    one = (np.int64(lanes.exact[block]) >> lane) & 1
+    two = (np.int64(lanes.exact[other]) >> other_lane) & 1
+    lanes.exact[block] = (lanes.exact[block] & ~np.uint8(1 << lane)) | np.uint8(two << lane)
+    lanes.exact[other] = (lanes.exact[other] & ~np.uint8(1 << other_lane)) | np.uint8(
+        one << other_lane
+    )
+    bits = _bits_of(lanes, block, lane, dim)
+    _set_bits(lanes, block, lane, _bits_of(lanes, other, other_lane, dim), dim)
+    _set_bits(lanes, other, other_lane, bits, dim)
+
+
+@kernel
+def sort_blocks(lanes, dim, most):
+    """Bring blocks that were packed anew into order and settle their starts.
+
+    One pass from the first block to the last: what lies too far back is carried on for as long as
+    it has to, what lies too far ahead comes back by a block. Returns the number of exchanges, more
+    than `most` as soon as there are more; then everything has to be built anew.
+    """
+    axis = lanes.meta[AXIS]
+    bounds, starts = lanes.bounds, lanes.starts
+    swaps = 0
+    for lane in range(lanes.offsets.shape[0] - 1):
+        first, block = lanes.offsets[lane], lanes.offsets[lane]
+        while not is_unused(starts, block):
+            if not is_unused(starts, block + 1):
+                while True:
+                    high = _highest(bounds, block, axis)
+                    low = _lowest(bounds, block + 1, axis)
+                    if high < 0 or low < 0:
+                        break
+                    if bounds[block, axis, high] <= bounds[block + 1, axis, low]:
+                        break
+                    _exchange(lanes, block, high, block + 1, low, dim)
+                    swaps += 1
+            starts[block] = lowest_start(bounds, block, axis)
+            block += 1
+        settle_starts(starts, first, block)
+        if swaps > most:
+            break
+    lanes.meta[SWAPS] += swaps
+    return swaps
