@@ -91,6 +91,27 @@ class SweepStructure:
         rows = self.query(region, limit=2**62)
         return np.bincount(rows[:, 0], minlength=len(region.cull)).astype(np.int64)
 
+    def nearest(self, region: Region, k, ignored, *, workers=1):
+        return self.best(region, k, ignored)
+
+    def first_hits(self, region: Region, ignored, *, workers=1):
+        slots, times = self.best(region, 1, ignored)
+        return slots[:, 0], times[:, 0]
+
+    def best(self, region, k, ignored):
+        """Return slots and values (q, k) of the least that each row accepts; ties go by id."""
+        slots = np.full((len(region.cull), k), -1, np.int32)
+        values = np.full((len(region.cull), k), np.inf)
+        rows = self.query(region, limit=2**62)
+        for row in range(len(region.cull)):
+            found = rows[rows[:, 0] == row, 1]
+            if len(ignored):
+                found = found[found != ignored[row]]
+            value = self.value(region, row, self.table.boxes[found])
+            order = np.lexsort((self.table.slot_ids[found], value))[:k]
+            slots[row, : len(order)], values[row, : len(order)] = found[order], value[order]
+        return slots, values
+
     def overlapping(self, rows):
         cover = self.table.cover  # the boxes that decide pairs
         return rows[oracle.overlaps(cover[rows[:, 0]], cover[rows[:, 1]])]
@@ -102,11 +123,24 @@ class SweepStructure:
         a, b = self.table.state[rows].T
         return oracle.passes(a, b, among=among, sensors=sensors)
 
+    def value(self, region, row, boxes):
+        """Return distances from a center, or times until they are met."""
+        exact, ndim = region.exact[row], self.table.ndim
+        if region.kind == decide.RADIUS:
+            return oracle.distances(exact[:ndim], boxes)
+        start, motion, last = exact[: 2 * ndim], exact[2 * ndim : 3 * ndim], exact[3 * ndim]
+        return oracle.cast_times(start, motion, last, boxes)
+
     def accepted(self, region, row, boxes):
         """Tell which boxes the exact region accepts."""
-        exact = region.exact[row]
+        exact, ndim = region.exact[row], self.table.ndim
         if region.kind == decide.RADIUS:
-            return oracle.distances(exact[:-1], boxes) <= exact[-1]
+            return self.value(region, row, boxes) <= exact[ndim]
+        if region.kind == decide.CAST:
+            return self.value(region, row, boxes) < np.inf
+        if region.kind == decide.PLANES:
+            planes = exact.reshape(-1, ndim + 1)
+            return oracle.within_planes(planes[:, :ndim], planes[:, ndim], boxes)
         if region.kind == decide.INSIDE:
             return oracle.encloses(exact, boxes)
         if region.kind == decide.ENCLOSES:

@@ -97,15 +97,27 @@ class SortedByX:
         found = self.overlapping(np.concatenate(rows))
         return self.limited(found[self.passing(found, rule)], limit)
 
+    def value(self, region, row, boxes):
+        """Distances from a center, or times until they are met."""
+        exact, ndim = region.exact[row], self.table.ndim
+        if region.kind == decide.RADIUS:
+            return oracle.distances(exact[:ndim], boxes)
+        start, motion, last = exact[: 2 * ndim], exact[2 * ndim : 3 * ndim], exact[3 * ndim]
+        return oracle.cast_times(start, motion, last, boxes)
+
     def accepts(self, region, row, slots):
-        boxes, exact = self.table.boxes[slots], region.exact[row]
+        boxes, exact, ndim = self.table.boxes[slots], region.exact[row], self.table.ndim
         if region.kind == decide.INTERSECTS:
             return oracle.overlaps(exact, boxes)
         if region.kind == decide.INSIDE:
             return oracle.encloses(exact, boxes)
         if region.kind == decide.ENCLOSES:
             return oracle.encloses(boxes, exact)
-        return oracle.distances(exact[:-1], boxes) <= exact[-1]
+        if region.kind == decide.PLANES:
+            planes = exact.reshape(-1, ndim + 1)
+            return oracle.within_planes(planes[:, :ndim], planes[:, ndim], boxes)
+        values = self.value(region, row, boxes)
+        return values < np.inf if region.kind == decide.CAST else values <= exact[ndim]
 
     def query(self, region, *, limit, workers=1):
         rows = [np.empty((0, 2), SLOT_DTYPE)]
@@ -119,6 +131,26 @@ class SortedByX:
     def count(self, region, *, workers=1):
         rows = self.query(region, limit=2**62)
         return np.bincount(rows[:, 0], minlength=len(region.cull)).astype(np.int64)
+
+    def nearest(self, region, k, ignored, *, workers=1):
+        return self.best(region, k, ignored)
+
+    def first_hits(self, region, ignored, *, workers=1):
+        slots, times = self.best(region, 1, ignored)
+        return slots[:, 0], times[:, 0]
+
+    def best(self, region, k, ignored):
+        slots = np.full((len(region.cull), k), -1, SLOT_DTYPE)
+        values = np.full((len(region.cull), k), np.inf)
+        rows = self.query(region, limit=2**62)
+        for row in range(len(region.cull)):
+            found = rows[rows[:, 0] == row, 1]
+            if len(ignored):
+                found = found[found != ignored[row]]
+            value = self.value(region, row, self.table.boxes[found])
+            order = np.lexsort((self.table.slot_ids[found], value))[:k]
+            slots[row, : len(order)], values[row, : len(order)] = found[order], value[order]
+        return slots, values
 
     def count_pairs(self, rule):
         met = self.meetings()
@@ -281,6 +313,78 @@ class LeaksOnMotion(SortedByX):
         return super().nbytes + self.leaked
 
 
+class BreaksTies(SortedByX):
+    def best(self, region, k, ignored):
+        ids = self.table.slot_ids
+        self.table.slot_ids = -ids
+        try:
+            return super().best(region, k, ignored)
+        finally:
+            self.table.slot_ids = ids
+
+
+class SeesWhatIsIgnored(SortedByX):
+    def best(self, region, k, ignored):
+        return super().best(region, k, np.empty(0, SLOT_DTYPE))
+
+
+class MissesWhatIsGrazed(SortedByX):
+    def accepts(self, region, row, slots):
+        found = super().accepts(region, row, slots)
+        if region.kind == decide.CAST:
+            box, ndim = self.table.boxes[slots], self.table.ndim
+            start, still = region.exact[row], region.exact[row, 2 * ndim : 3 * ndim] == 0
+            inside = (box[:, :ndim] < start[ndim : 2 * ndim]) & (start[:ndim] < box[:, ndim:])
+            found &= (inside | ~still).all(axis=1)
+        return found
+
+
+class MultipliesByReciprocals(SortedByX):
+    def value(self, region, row, boxes):
+        values = super().value(region, row, boxes)
+        if region.kind == decide.CAST:
+            with np.errstate(all="ignore"):
+                values = np.where(values > 0, 1.0 / (1.0 / values), values)
+        return values
+
+
+class ForgetsTheLastTime(SortedByX):
+    def best(self, region, k, ignored):
+        exact = region.exact.copy()
+        if region.kind == decide.CAST:
+            exact[:, -1] = np.inf
+        return super().best(region._replace(exact=exact), k, ignored)
+
+
+class DropsInfiniteDistances(SortedByX):
+    def best(self, region, k, ignored):
+        slots, values = super().best(region, k, ignored)
+        slots[values == np.inf] = -1
+        return slots, values
+
+
+class AsksOnlyThisFarAround(SortedByX):
+    def best(self, region, k, ignored):
+        ndim = self.table.ndim
+        if region.kind == decide.RADIUS:
+            exact = np.concatenate((region.exact[:, :-1], np.minimum(region.exact[:, -1:], 50)), 1)
+            cull = np.concatenate((exact[:, :ndim] - 50, exact[:, :ndim] + 50), 1)
+            region = region._replace(exact=exact, cull=cull)
+        return super().best(region, k, ignored)
+
+
+class MeetsTheRegionOfPlanes(SortedByX):
+    def accepts(self, region, row, slots):
+        found = super().accepts(region, row, slots)
+        if region.kind == decide.PLANES:
+            planes = region.exact[row].reshape(-1, self.table.ndim + 1)
+            opposed = (planes[:, None, :-1] == -planes[None, :, :-1]).all(axis=-1)
+            sums = planes[:, None, -1] + planes[None, :, -1]
+            if (opposed & (sums < 0)).any():
+                return np.zeros_like(found)
+        return found
+
+
 # Broken indexes: one mistake each
 
 
@@ -324,6 +428,25 @@ class SwapsRows(XSorted):
 class AnswersInInt32(XSorted):
     def query(self, boxes, **options):
         return super().query(boxes, **options).astype(np.int32)
+
+
+class SortsHitsById(XSorted):
+    def raycast_all(self, *rays, **options):
+        rows, t = super().raycast_all(*rays, **options)
+        order = np.lexsort((rows[:, 1], rows[:, 0])) if rows.ndim == 2 else np.argsort(rows)
+        return rows[order], t[order]
+
+
+class NamesNoParts(XSorted):
+    def nearest(self, *points, **options):
+        return tuple(super().nearest(*points, **options))
+
+
+class AcceptsStandingRays(XSorted):
+    def raycast(self, origins, directions, **options):
+        if not np.any(directions):
+            return super().boxcast(np.tile(origins, 2), directions)
+        return super().raycast(origins, directions, **options)
 
 
 class RefusesInfinity(XSorted):
@@ -372,6 +495,20 @@ def around(structure):
         (around(SplitsByWorkers), "worker_count_changes_nothing"),
         (around(LearnsFromQuestions), "reads_leave_nothing_behind"),
         (around(LeaksOnMotion), "memory_follows_content"),
+        (around(BreaksTies), "hits_at_the_same_time_go_by_id"),
+        (around(BreaksTies), "nearest_at_the_same_distance_go_by_id"),
+        (around(BreaksTies), "nearest_of_identical_boxes"),
+        (around(SeesWhatIsIgnored), "ignored_ids_are_not_seen"),
+        (around(MissesWhatIsGrazed), "rays_against_one_box"),
+        (around(MissesWhatIsGrazed), "box_casts_against_one_box"),
+        (around(MultipliesByReciprocals), "last_times_are_compared_as_rounded"),
+        (around(ForgetsTheLastTime), "rays_against_one_box"),
+        (around(DropsInfiniteDistances), "nearest_at_all_magnitudes"),
+        (around(AsksOnlyThisFarAround), "nearest_from_far_away"),
+        (around(MeetsTheRegionOfPlanes), "planes_that_contradict_each_other"),
+        (SortsHitsById, "rays_on_a_lattice"),
+        (NamesNoParts, "one_asked_in_order_one_out"),
+        (AcceptsStandingRays, "bad_points_and_rays_are_refused"),
         (InsertsRowByRow, "duplicate_ids_are_refused"),
         (ForgetsTheHighestId, "ids_given_out"),
         (CopiesByReference, "copies_are_independent"),
@@ -421,6 +558,16 @@ def test_messages_show_what_is_missing_and_what_is_too_much():
         twin.query([1, 0, 1, 1])
     with pytest.raises(AssertionError, match="was accepted, expected UnknownIdError"):
         twin.refuses(si.UnknownIdError, "update", [0], [[0, 0, 1, 1]])
+    twin = Twin(SortsHitsById(2))
+    twin.insert([[5, 0, 6, 1], [2, 0, 3, 1], [8, 0, 9, 1]])
+    with pytest.raises(AssertionError, match=r", 0: row 0 is 0, expected 1; 2 rows of 3 differ$"):
+        twin.raycast_all([0, 0], [1, 0])
+    with pytest.raises(AssertionError, match=r"0: row 0 is \[0, 0\], expected \[0, 1\]; 2 rows of"):
+        twin.raycast_all([[0, 0]], [[1, 0]])
+    twin = Twin(around(BreaksTies)(2))
+    twin.insert([[5, 0, 6, 1], [5, 0, 6, 1]])
+    with pytest.raises(AssertionError, match=r"nearest\(.*\), ids: row 0 is 1, expected 0$"):
+        twin.nearest([0, 0])
     twin = Twin(AnswersInInt32(2))
     with pytest.raises(AssertionError, match="got dtype int32, expected int64"):
         twin.query([1, 0, 1, 1])

@@ -149,13 +149,13 @@ def check_nearest_at_all_magnitudes(factory: Factory, ndim: int) -> None:
 
 
 def check_nearest_in_a_large_scene(factory: Factory, ndim: int) -> None:
-    """Two hundred points among two thousand boxes, at first and after motion."""
+    """A hundred points among two thousand boxes, at first and after motion."""
     rng = np.random.default_rng(88)
     twin = Twin(factory(ndim))
     boxes = mixed_scene(rng, 2000, ndim)
     is_giant = (boxes[:, ndim] - boxes[:, 0]) > 20.0
     twin.insert(boxes, layer=np.where(is_giant, 2, 1))
-    points = np.concatenate((rng.uniform(-40, 40, (150, ndim)), boxes[:50, :ndim]))
+    points = np.concatenate((rng.uniform(-40, 40, (90, ndim)), boxes[:30, :ndim]))
     for k, layers in ((1, 3), (1, 1), (8, 1), (8, 3), (40, 1)):
         twin.nearest(points, k, layers=layers)
     twin.nearest(points, 8, max_distance=0.75, layers=1)
