@@ -39,6 +39,7 @@ _MODULE_OF = {
     "ResultTooLargeError": "errors",
     "SpatialIndexError": "errors",
     "Structure": "protocol",
+    "SweepAndPrune": "indexes.sweep_and_prune",
     "UniformGrid": "indexes.grid",
     "UnknownIdError": "errors",
     "as_boxes": "boxes",
@@ -100,6 +101,7 @@ if TYPE_CHECKING:
     )
     from spatialindex.indexes.brute_force import BruteForce
     from spatialindex.indexes.grid import HashGrid, UniformGrid
+    from spatialindex.indexes.sweep_and_prune import SweepAndPrune
     from spatialindex.protocol import Index, Structure
     from spatialindex.registry import create, register, structures
     from spatialindex.results import Hits, IndexStats, Neighbors, RayHits

@@ -63,6 +63,21 @@ _ENTRIES: dict[str, Entry] = {
             "spatialindex.indexes.grid:HashGrid",
             "unbounded grid in which only occupied cells exist",
         ),
+        Entry(
+            "bvh",
+            "spatialindex.indexes.bvh:BVH",
+            "bounding volume hierarchy that stays good while things move; all sizes, rays, nearest",
+        ),
+        Entry(
+            "kd-tree",
+            "spatialindex.indexes.bvh:KDTree",
+            "median-split tree for points and small boxes that stay where they are",
+        ),
+        Entry(
+            "sweep-and-prune",
+            "spatialindex.indexes.sweep_and_prune:SweepAndPrune",
+            "sorted along one axis, in lanes along the others, and swept",
+        ),
     )
 }
 
