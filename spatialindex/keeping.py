@@ -91,7 +91,7 @@ class KeptPairs:
         from spatialindex.kernels.keeping import merge_kept
 
         assert self.rows is not None
-        out = np.empty((len(self.rows) + len(found), 2), ID_DTYPE)
+        out = np.empty((len(self.rows) + len(found) + 1, 2), ID_DTYPE)
         slots = table.member_slots(self.rows)
         # the kept rows are read-only for users; to the kernel they are as any others
         self.rows.flags.writeable = True

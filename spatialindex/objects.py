@@ -46,6 +46,7 @@ __all__ = ["Changes", "Labels", "ObjectTable", "as_flags", "as_ids", "as_layers"
 
 _ADDED, _REMOVED, _MOVED, _RESTATED, _TOUCHED = 1, 2, 4, 8, 128  # bits of a pending slot
 _KINDS = (_ADDED, _REMOVED, _MOVED, _RESTATED)  # as the fields of Changes
+_FEW_ROWS = 512  # scattered rows below which NumPy is as fast as a call of a kernel
 _SPARE_SLOTS = 1024  # slots an identity table may leave empty whatever its size
 _LARGEST_ID = np.iinfo(np.int64).max
 _LARGEST_LABEL = 2**32 - 1
@@ -398,7 +399,17 @@ class ObjectTable:
     def update(self, slots: NDArray[np.int32], boxes: NDArray[np.float64]) -> None:
         """Give slots, each once, new checked boxes."""
         rows = _as_rows(slots)
-        self.boxes[rows] = boxes
+        done = 0
+        if rows is slots and len(slots) > _FEW_ROWS:
+            from spatialindex.kernels.rows import move_rows
+
+            new = np.require(boxes, requirements=["C", "W"])
+            mark = np.uint8(_MOVED | _TOUCHED)
+            done = move_rows(self.boxes, self._pending, slots, new, mark)
+            if done:
+                self._touched.append(slots[:done])
+            slots = rows = slots[done:]
+        self.boxes[rows] = boxes[done:]
         self._mark(slots, rows, _MOVED)
 
     def remove(self, slots: NDArray[np.int32]) -> None:

@@ -6,9 +6,13 @@ Both are in canonical order already, so one pass over both keeps it::
     merged  (1, 2) (3, 5)
 """
 
+import numpy as np
+
 from spatialindex.kernels.jit import kernel
 
 __all__ = ["merge_kept"]
+
+_NONE = np.iinfo(np.int64).max  # beyond all that is kept; an id that large comes from `found` last
 
 
 @kernel
@@ -16,29 +20,34 @@ def merge_kept(kept, slots, marks, found, out):
     """Merge sorted int64 rows `kept`, without those of marked members, and `found` into `out`.
 
     `slots`, int32 like `kept`, holds the members' slots, -1 for ids that are gone; it is empty
-    where ids are slots. ``marks[slot]`` is not 0 for changed slots. `out` has room for all rows.
-    Returns the number of rows.
+    where ids are slots. ``marks[slot]``, uint8, is 1 for changed slots, else 0. `out` has room for
+    all rows and one more. Returns the number of rows.
     """
+    n_found = found.shape[0]
     k = 0
     j = 0
+    next_a = found[0, 0] if n_found else _NONE
+    next_b = found[0, 1] if n_found else _NONE
     for i in range(kept.shape[0]):
         a = kept[i, 0]
         b = kept[i, 1]
-        if slots.shape[0]:
-            one, two = slots[i, 0], slots[i, 1]
-            if one < 0 or two < 0 or marks[one] != 0 or marks[two] != 0:
-                continue
-        elif marks[a] != 0 or marks[b] != 0:
-            continue
-        while j < found.shape[0] and (found[j, 0] < a or (found[j, 0] == a and found[j, 1] < b)):
-            out[k, 0] = found[j, 0]
-            out[k, 1] = found[j, 1]
+        while next_a < a or (next_a == a and next_b < b):
+            out[k, 0] = next_a
+            out[k, 1] = next_b
             k += 1
             j += 1
+            next_a = found[j, 0] if j < n_found else _NONE
+            next_b = found[j, 1] if j < n_found else _NONE
+        # written whether it stays or not: that costs less than a branch nobody can foresee
         out[k, 0] = a
         out[k, 1] = b
-        k += 1
-    for i in range(j, found.shape[0]):
+        if slots.shape[0]:
+            one, two = slots[i, 0], slots[i, 1]
+            gone = one < 0 or two < 0 or marks[one] != 0 or marks[two] != 0
+            k += 0 if gone else 1
+        else:
+            k += 1 - (marks[a] | marks[b])
+    for i in range(j, n_found):
         out[k, 0] = found[i, 0]
         out[k, 1] = found[i, 1]
         k += 1
