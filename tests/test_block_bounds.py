@@ -21,6 +21,7 @@ numbers = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False),
     st.builds(math.ldexp, st.integers(-4, 4), st.integers(-1074, 1020)),
     st.builds(math.ldexp, st.floats(1, 2), st.integers(-160, 160)),
+    st.sampled_from([1e38, -2e38, 6e38, -1e40]),
     st.sampled_from([0.0, -0.0, LARGEST, -LARGEST, 5e-324, -5e-324, 1e-45, 3.4028235e38, 3.5e38]),
 )
 
@@ -114,6 +115,7 @@ def cast_row(box, motion, last):
 @example((2, np.array([[1.0, 0, 2, 1]]), np.array([0.0, 1, 0, 1]), [1.0, -0.0]), 1.0, False)
 @example((2, np.array([[0.0, 0, 2, 1]]), np.array([2.0, 1, 2, 1]), [-5e-324, 0.0]), 0.0, False)
 @example((2, np.array([[3e38, 0, 3e38, 1]]), np.array([-3e38, 0, -3e38, 0]), [1, 0]), 1e39, False)
+@example((2, np.array([[0.0, 3e38, 0, 3e38]]), np.array([0, -3e38] * 2), [0, 6e38]), 1.0, False)
 def test_lanes_are_never_met_later_than_their_boxes(drawn, last, is_ray):
     ndim, many, box, motion = drawn
     dim = (0,) * ndim

@@ -83,6 +83,8 @@ _STEPS = np.float32(2.0**-147)
 # a part that can be squared and summed
 _FAR = np.float32(2.0**62)
 _LARGEST = np.float32(_F32_MAX)
+# less than half a step of the largest: added to it, it makes no infinity
+_NEAR = np.float32(2.0**102)
 
 
 @kernel
@@ -156,6 +158,8 @@ def aim_along(q, exact, row, last, dim):
             slowest, fastest = up32(inverse), down32(inverse)
         q[d] = lower if motion < 0.0 else upper
         q[3 + d] = upper if motion < 0.0 else lower
+        if abs(q[d]) > _NEAR:
+            fastest = np.float32(0.0)  # the way to a lane might overflow: it delays nothing
         q[6 + d] = -fastest if motion < 0.0 else fastest
         q[9 + d] = -slowest if motion < 0.0 else slowest
     q[REACH] = up32(last)
@@ -177,6 +181,12 @@ def _stack_query(typingctx):
 def _stack_ints(typingctx):
     """Eight int64 on the stack of the calling function, as an array."""
     return types.Array(types.int64, 1, "C")(), _stack_array(ir.IntType(64), 8)
+
+
+@intrinsic
+def _stack_doubles(typingctx):
+    """Sixteen float64 on the stack of the calling function, as an array."""
+    return types.Array(types.float64, 1, "C")(), _stack_array(ir.DoubleType(), 8, 2 * LANES)
 
 
 def _stack_array(element, size, n=LANES):
@@ -236,6 +246,10 @@ if config.DISABLE_JIT:
         """Return scratch for eight int64."""
         return np.empty(LANES, np.int64)
 
+    def local_doubles():
+        """Return scratch for sixteen float64."""
+        return np.empty(2 * LANES)
+
     def local_query():
         """Return scratch for sixteen float32: a query of `distances8` or `cast8`."""
         return np.empty(2 * LANES, np.float32)
@@ -243,7 +257,7 @@ if config.DISABLE_JIT:
 else:
     # intrinsics put their code into the caller, whose stack it is; a function would return
     local_floats, local_ints, prefetch = _stack_floats, _stack_ints, _prefetch
-    local_query = _stack_query
+    local_doubles, local_query = _stack_doubles, _stack_query
 
 
 if PLAIN:

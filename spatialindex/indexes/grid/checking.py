@@ -81,6 +81,10 @@ def _check_counters(arrays: GridArrays, found: _Members) -> None:
     lowest, highest = meta[cells.LOWEST :][:ndim], meta[cells.LOWEST + 3 :][:ndim]
     if (found.cells < lowest).any() or (found.cells > highest).any():
         raise InvariantError("grid: a cell lies outside the occupied bounds")
+    longest = meta[cells.LONGEST :][:ndim]
+    kept = arrays.ranges[found.slots].astype(np.int64)
+    if (kept[:, ndim:] - kept[:, :ndim] > longest).any():
+        raise InvariantError("grid: a range of cells is longer than the longest noted")
     blocks = len(np.unique(found.blocks))
     if blocks != meta[cells.USED_BLOCKS] - meta[cells.FREE_BLOCKS]:
         raise InvariantError("grid: a block is neither in a chain nor free")

@@ -132,6 +132,7 @@ class CellStore:
         keys = sort_keys(keys, np.empty_like(keys), 32, int(layout[:, [1, 4]].sum()))
         n_cells, n_blocks = build.count_cells(keys)
         self.reset(int(n_blocks) + len(slots) // 32, int(n_cells), dense)
+        cells.note_ranges(self.arrays.meta, ranges, dim)
         is_full = len(slots) == self.table.high
         self.arrays.ranges[: self.table.high][slice(None) if is_full else slots] = ranges
         named = _ROWS_ARE_SLOTS if is_full else slots
@@ -141,6 +142,7 @@ class CellStore:
         self, slots: NDArray[np.int32], boxes: NDArray[np.float64], ranges: NDArray[np.int32]
     ) -> None:
         """Make slots, which are in no cell, members of the cells of their ranges."""
+        cells.note_ranges(self.arrays.meta, ranges, axes(self.table))
         self._follow_table()
         self._with_room(members.enter_slots, slots, boxes, ranges)
 
@@ -152,6 +154,7 @@ class CellStore:
         self, slots: NDArray[np.int32], boxes: NDArray[np.float64], ranges: NDArray[np.int32]
     ) -> None:
         """Move slots, which are in cells, to the cells of other ranges, none of them wide."""
+        cells.note_ranges(self.arrays.meta, ranges, axes(self.table))
         self._with_room(members.move_slots, slots, boxes, ranges)
 
     def _with_room(

@@ -16,18 +16,30 @@ Source: Teschner et al., Optimized Spatial Hashing for Collision Detection of De
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from spatialindex.constants import SLOT_DTYPE
 from spatialindex.execution import NO_COUNTS, NO_LIMIT, NO_ROWS, collect_rows, run_chunks
-from spatialindex.indexes.asking import ask_neighbours, ask_region, axes, count_verdicts
+from spatialindex.indexes.asking import (
+    ask_neighbours,
+    ask_region,
+    axes,
+    collect_best,
+    count_verdicts,
+)
 from spatialindex.indexes.grid.checking import check_members
 from spatialindex.indexes.grid.choosing import choose_dense, choose_edge, key_layout
 from spatialindex.indexes.grid.store import CellStore
 from spatialindex.indexes.packed import PackedList
+from spatialindex.kernels.decide import CAST, PLANES
 from spatialindex.kernels.grid import ask as kernels
 from spatialindex.kernels.grid import cells
+from spatialindex.kernels.grid.planes import inside_planes
+from spatialindex.kernels.grid.rays import all_hits, first_hits
+from spatialindex.kernels.grid.rings import nearest_in_cells
 from spatialindex.kernels.thin import ask_grid, make_handle
 from spatialindex.protocol import Single
 from spatialindex.results import StructureStats
@@ -35,6 +47,7 @@ from spatialindex.results import StructureStats
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from spatialindex.kernels.blocks import Best
     from spatialindex.kernels.decide import Ask
     from spatialindex.objects import Changes, ObjectTable
     from spatialindex.protocol import Region
@@ -307,10 +320,42 @@ class GridStructure:
     ) -> int:
         if self.edge is None:
             return 0
-        arrays, dim = self._store.arrays, axes(self.table)
-        return int(
-            kernels.query_regions(arrays, ask, self.edge, start, stop, counts, out, limit, dim)
-        )
+        head = (self._store.arrays, ask, self.edge, start, stop)
+        rest = (counts, out, limit, axes(self.table))
+        if ask.kind == CAST:
+            # a number a slot, zeroed by the system as far as it is touched
+            seen = np.zeros(len(self.table.slot_ids), SLOT_DTYPE)
+            return int(all_hits(*head, seen, *rest))
+        if ask.kind == PLANES:
+            return int(inside_planes(*head, *rest))
+        return int(kernels.query_regions(*head, *rest))
+
+    def nearest(
+        self, region: Region, k: int, ignored: NDArray[np.int32], *, workers: int = 1
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Search rings of cells around each point, and the wide list."""
+        shape = len(region.cull), k
+        search = partial(self._search, ask_region(self.table, region))
+        return collect_best(self.table, shape, ignored, search, workers=workers)
+
+    def first_hits(
+        self, region: Region, ignored: NDArray[np.int32], *, workers: int = 1
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Walk the cells along each cast, and scan the wide list."""
+        shape = len(region.cull), 1
+        search = partial(self._search, ask_region(self.table, region))
+        slots, times = collect_best(self.table, shape, ignored, search, workers=workers)
+        return slots[:, 0], times[:, 0]
+
+    def _search(self, ask: Ask, best: Best, start: int, stop: int) -> None:
+        """Offer wide objects to the bests of some rows, so that fewer cells are looked into."""
+        is_cast = ask.kind == CAST
+        if len(self._wide):
+            wide = self._wide.first_hits if is_cast else self._wide.nearest
+            wide(ask, best, start, stop)
+        if self.edge is not None:
+            search = first_hits if is_cast else nearest_in_cells
+            search(self._store.arrays, ask, self.edge, start, stop, best, axes(self.table))
 
     def count(self, region: Region, *, workers: int = 1) -> NDArray[np.int64]:
         """Count in the cells of each region, and in the wide list."""

@@ -14,11 +14,11 @@ from spatialindex.kernels.grid.cells import LOWEST, USED_BLOCKS, find_cell
 from spatialindex.kernels.jit import kernel
 from spatialindex.kernels.simd import LANES, local_floats, local_ints, overlap8, overlap8x8
 
-__all__ = ["count_meetings", "find_pairs", "query_regions"]
+__all__ = ["count_meetings", "find_pairs", "query_regions", "region_cells"]
 
 
 @kernel
-def _region_cells(cull, row, edge, meta, dim, span):
+def region_cells(cull, row, edge, meta, dim, span):
     """Write first and last cell of a region to `span`, cut to the occupied bounds.
 
     Returns the number of cells as a float, 0 when the region lies beyond all of them.
@@ -81,7 +81,7 @@ def query_regions(grid, ask, edge, start, stop, counts, out, limit, dim):
     k = 0
     for row in range(start, stop):
         before = k
-        n_cells = _region_cells(ask.cull, row, edge, grid.meta, dim, span)
+        n_cells = region_cells(ask.cull, row, edge, grid.meta, dim, span)
         is_exact = aim_at_region(q, q_in, ask.cull, row, dim)
         is_scan = n_cells > grid.meta[USED_BLOCKS]
         if is_scan:

@@ -31,7 +31,8 @@ IS_DENSE = 11
 ORIGIN = 12  # dense: the lowest cell on three axes
 STRIDE = 15  # dense: places from a cell to the next along x and y
 WALKED = 17  # blocks that were searched for members which change
-META = 18
+LONGEST = 18  # cells of the longest range along three axes, less one; which only grows
+META = 21
 
 
 class GridArrays(NamedTuple):
@@ -93,6 +94,17 @@ def delete_cell(cells, meta, gap, dim):
                 cells[gap, c] = cells[at, c]
             gap = at
     cells[gap, ndim] = -1
+
+
+@kernel
+def note_ranges(meta, ranges, dim):
+    """Keep account of how many cells a range has at most along each axis."""
+    ndim = len(dim)
+    for i in range(ranges.shape[0]):
+        if ranges[i, 0] != WIDE:
+            for d in range(ndim):
+                longer = np.int64(ranges[i, ndim + d]) - np.int64(ranges[i, d])
+                meta[LONGEST + d] = max(meta[LONGEST + d], longer)
 
 
 @kernel
