@@ -22,6 +22,7 @@ __version__ = "0.1.0"
 
 _MODULE_OF = {
     "ALL": "constants",
+    "BVH": "indexes.bvh",
     "BruteForce": "indexes.brute_force",
     "CoverageError": "errors",
     "DuplicateIdError": "errors",
@@ -32,6 +33,7 @@ _MODULE_OF = {
     "InvalidArgumentError": "errors",
     "InvalidBoxError": "errors",
     "InvariantError": "errors",
+    "KDTree": "indexes.bvh",
     "Neighbors": "results",
     "RayHits": "results",
     "Recording": "scenes.recording",
@@ -100,6 +102,7 @@ if TYPE_CHECKING:
         UnknownIdError,
     )
     from spatialindex.indexes.brute_force import BruteForce
+    from spatialindex.indexes.bvh import BVH, KDTree
     from spatialindex.indexes.grid import HashGrid, UniformGrid
     from spatialindex.indexes.sweep_and_prune import SweepAndPrune
     from spatialindex.protocol import Index, Structure

@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[1]
 
 PUBLIC = [
     "ALL",
+    "BVH",
     "BruteForce",
     "CoverageError",
     "DuplicateIdError",
@@ -26,6 +27,7 @@ PUBLIC = [
     "InvalidArgumentError",
     "InvalidBoxError",
     "InvariantError",
+    "KDTree",
     "Neighbors",
     "RayHits",
     "Recording",

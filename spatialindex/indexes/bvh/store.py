@@ -1,0 +1,259 @@
+"""The blocks of a tree as arrays that grow: how it is built, changed and repaired."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from spatialindex.constants import ALL, SLOT_DTYPE, STATE_DTYPE
+from spatialindex.indexes.asking import axes
+from spatialindex.kernels.simd import LANES
+from spatialindex.kernels.sorting import sort_keys
+from spatialindex.kernels.tree import arrange, members, nodes, packed, refit, repair, topdown
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from spatialindex.objects import ObjectTable
+
+__all__ = ["TreeStore"]
+
+_PLAIN_STATE = np.empty(0, STATE_DTYPE)
+_KEY_BITS = {2: 16, 3: 11}  # of an axis in a key of the curve, at most
+_SPARE_BITS = 6  # of a key beyond those that number the objects
+_MOST_FREE = 4  # times the blocks in use, that have been in use: time to build anew
+
+
+class TreeStore:
+    """The arrays of a tree.
+
+    Parameters
+    ----------
+    table : ObjectTable
+        Whose slots are in the tree.
+    leaf_size : int
+        Objects that a leaf may hold.
+
+    Attributes
+    ----------
+    arrays : TreeArrays
+        What kernels take; replaced when something grows.
+    """
+
+    def __init__(self, table: ObjectTable, leaf_size: int) -> None:
+        self.table = table
+        self.leaf_size = leaf_size
+        self._scratch = members.Scratch(
+            np.empty((LANES, 2 * table.ndim), np.float32),
+            np.empty(LANES, np.int64),
+            np.empty(LANES),
+            np.empty(nodes.MOST_DEPTH, np.int64),
+        )
+        self._work = _make_work(repair.MOST_ITEMS, table.ndim)
+        self._order = np.empty((repair.MOST_BLOCKS, 2), np.int64)
+        self.reset(1)
+
+    def reset(self, n_blocks: int) -> None:
+        """Forget all objects and make room for so many blocks, the root included."""
+        meta = np.zeros(nodes.META, np.int64)
+        meta[nodes.FREE] = -1
+        meta[nodes.LEAF_SIZE] = self.leaf_size
+        meta[nodes.USED_BLOCKS] = meta[nodes.DEPTH] = 1
+        self.arrays = nodes.TreeArrays(
+            # kernels empty a block when they take it into use
+            bounds=np.empty((n_blocks, 2 * self.table.ndim, LANES), np.float32),
+            items=np.empty((n_blocks, LANES), np.int32),
+            exact=np.zeros(n_blocks, np.uint8),
+            size=np.zeros(n_blocks, np.int8),
+            is_leaf=np.zeros(n_blocks, np.uint8),
+            parent=np.empty(n_blocks, np.int32),
+            layers=np.zeros(n_blocks, np.uint64),
+            masks=np.zeros(n_blocks, np.uint64),
+            resting=np.zeros(n_blocks, np.uint8),
+            home=np.zeros(n_blocks),
+            places=np.full(len(self.table.slot_ids), -1, SLOT_DTYPE),
+            meta=meta,
+        )
+        # the root, empty
+        self.arrays.bounds[0] = np.nan
+        self.arrays.items[0] = self.arrays.parent[0] = -1
+        self.arrays.resting[0] = nodes.STATIC | nodes.RESTING
+
+    @property
+    def n_blocks(self) -> int:
+        """Blocks in use."""
+        meta = self.arrays.meta
+        return int(meta[nodes.USED_BLOCKS] - meta[nodes.FREE_BLOCKS])
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes."""
+        return sum(array.nbytes for array in self.arrays)
+
+    @property
+    def state(self) -> NDArray[np.void]:
+        """The state as summaries take it: empty while all objects are plain, which is faster."""
+        table = self.table
+        is_plain = table.pair_rule("active", "include") == 0 and table.sees_all(ALL)
+        return _PLAIN_STATE if is_plain else table.state
+
+    def cost(self) -> float:
+        """Return the cost of the tree as it is, see `kernels.tree.refit`."""
+        return float(refit.tree_cost(self.arrays, axes(self.table)))
+
+    def is_sparse(self) -> bool:
+        """Tell if most blocks that were in use are free: time to build anew."""
+        used = int(self.arrays.meta[nodes.USED_BLOCKS])
+        return used > _MOST_FREE * self.n_blocks + 64
+
+    # -- building -----------------------------------------------------------------------------
+
+    def build_packed(
+        self, slots: NDArray[np.int32], boxes: NDArray[np.float64], window: int
+    ) -> None:
+        """Build in the order of the curve, rearranged within windows; 0: not at all.
+
+        Row `i` of `boxes` belongs to ``slots[i]``.
+        """
+        n, dim = len(slots), axes(self.table)
+        keys = self._sorted_keys(boxes, window)
+        self.reset(int(packed.count_blocks(n, self.leaf_size)) + n // 64)
+        packed.fill_packed(self.arrays, slots, boxes, self.state, keys, dim)
+
+    def _sorted_keys(self, boxes: NDArray[np.float64], window: int) -> NDArray[np.uint64]:
+        """Return the rows of boxes in the order in which they are packed."""
+        n, dim = len(boxes), axes(self.table)
+        keys = curve_keys(boxes, dim, _SPARE_BITS)
+        if window:
+            frame = np.empty(4)
+            packed.measure(boxes, dim, frame)
+            window = min(window, n)
+            arrange.arrange(
+                *(keys, boxes, frame, window, self.leaf_size),
+                np.empty((3, window), np.int32),
+                np.empty(window, np.int32),
+                np.empty(window, np.uint64),
+                np.empty(window, np.uint64),
+                np.empty((128, 2), np.int64),
+                dim,
+            )
+        return keys
+
+    def build_cut(self, slots: NDArray[np.int32], boxes: NDArray[np.float64]) -> None:
+        """Build from the top down, cutting where the surfaces are least."""
+        n, dim = len(slots), axes(self.table)
+        self.reset(int(packed.count_blocks(n, self.leaf_size)) * 9 // 8 + 8)
+        work = _make_work(n, self.table.ndim)
+        topdown.list_slots(work, slots, boxes, dim)
+        self._run(work, n, 0)
+        self.arrays.meta[nodes.ENTRIES] = n
+        self.arrays.meta[nodes.DEPTH] = packed.count_levels(n, self.leaf_size)
+
+    def _run(self, work: topdown.Work, n: int, block: int) -> None:
+        """Fill an empty inner block with all items of a work."""
+        work.tasks[0] = (0, n, ~block)
+        work.meta[0] = 1
+        while topdown.build_blocks(self.arrays, work, self.state, axes(self.table)):
+            self._grow(64)
+
+    # -- changing -----------------------------------------------------------------------------
+
+    def leave(self, slots: NDArray[np.int32]) -> None:
+        """Take slots out."""
+        members.leave_slots(self.arrays, slots, self.state, axes(self.table))
+
+    def change(self, slots: NDArray[np.int32]) -> None:
+        """Give slots their present boxes; those that are not in the tree enter."""
+        self._follow_table()
+        boxes = self.table.cover[slots]
+        done = 0
+        while True:
+            done = members.change_slots(
+                *(self.arrays, slots, boxes, self.state, self._scratch, done, axes(self.table))
+            )
+            if done == len(slots):
+                return
+            self._grow(int(self.arrays.meta[nodes.DEPTH]) + 2)
+
+    def write(self, slots: NDArray[np.int32]) -> None:
+        """Write the present boxes of slots to their lanes; `refit` has to follow."""
+        refit.write_slots(self.arrays, slots, self.table.cover, axes(self.table))
+
+    def refit(self) -> None:
+        """Bring bounds and summaries of all blocks up to date."""
+        order = np.empty(self.n_blocks, np.int32)
+        n = refit.list_blocks(self.arrays, order)
+        refit.refit_all(self.arrays, self.state, order, n, axes(self.table))
+
+    def restate(self, slots: NDArray[np.int32]) -> None:
+        """Bring the summaries above slots up to date."""
+        refit.refit_slots(self.arrays, slots, self.state, axes(self.table))
+
+    # -- repairing ----------------------------------------------------------------------------
+
+    def blocks_above(self, slots: NDArray[np.int32], levels: int) -> list[int]:
+        """Return the blocks so many levels above the leaves of slots, each once, ascending."""
+        return sorted({int(repair.block_above(self.arrays, slot, levels)) for slot in slots})
+
+    def rebuild_part(self, block: int, worn: float) -> int:
+        """Build a part anew when it has decayed beyond `worn`; return how many items that took."""
+        dim = axes(self.table)
+        n = int(repair.list_part(self.arrays, block, self._order))
+        if n == 1 or repair.decay(self.arrays, self._order, n, dim) <= worn:
+            return 0
+        items = int(repair.take_apart(self.arrays, self._order, n, self._work, dim))
+        self._run(self._work, items, block)
+        return items
+
+    # -- room ---------------------------------------------------------------------------------
+
+    def _grow(self, blocks: int) -> None:
+        """Make room for at least so many more blocks."""
+        arrays = self.arrays
+        used = int(arrays.meta[nodes.USED_BLOCKS])
+        larger = max(used * 9 // 8, used + blocks)
+        for name in arrays._fields:
+            if name in ("places", "meta"):
+                continue
+            old = getattr(arrays, name)
+            new = np.empty((larger, *old.shape[1:]), old.dtype)
+            new[:used] = old[:used]
+            arrays = arrays._replace(**{name: new})
+        arrays.size[used:] = 0
+        arrays.is_leaf[used:] = 0
+        self.arrays = arrays
+
+    def _follow_table(self) -> None:
+        """Have a place for as many slots as the table has."""
+        old, capacity = self.arrays.places, len(self.table.slot_ids)
+        if len(old) < capacity:
+            places = np.full(capacity, -1, SLOT_DTYPE)
+            places[: len(old)] = old
+            self.arrays = self.arrays._replace(places=places)
+
+
+def curve_keys(boxes: NDArray[np.float64], dim: tuple[int, ...], spare: int) -> NDArray[np.uint64]:
+    """Return sorted keys of boxes along the curve, the row in the low `packed.ROW_BITS`."""
+    n, ndim = len(boxes), len(dim)
+    bits = min(_KEY_BITS[ndim], -(-(n.bit_length() + spare) // ndim))
+    frame, keys = np.empty(4), np.empty(n, np.uint64)
+    packed.measure(boxes, dim, frame)
+    packed.morton_keys(boxes, frame, bits, np.empty((3, 1), np.int32), dim, keys)
+    found: NDArray[np.uint64] = sort_keys(keys, np.empty_like(keys), packed.ROW_BITS, bits * ndim)
+    return found
+
+
+def _make_work(n: int, ndim: int) -> Any:
+    """Make what a build of `n` items works on."""
+    return topdown.Work(
+        boxes=np.empty((n, 2 * ndim), np.float32),
+        codes=np.empty(n, np.int64),
+        tasks=np.empty((topdown.TASKS, 3), np.int64),
+        meta=np.zeros(2, np.int64),
+        bins=np.empty((3, topdown.BINS, 6), np.float32),
+        counts=np.empty((3, topdown.BINS), np.int64),
+        costs=np.empty(topdown.BINS),
+    )

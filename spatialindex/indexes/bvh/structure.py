@@ -1,0 +1,364 @@
+"""The tree as a structure: which builder, when to change a few objects, when to repair, asking.
+
+What a tree is made of stands in `spatialindex.kernels.tree`; here is decided when to do what:
+
+- *Building*: up to some thousand objects cutting by surface (`topdown`), which makes the better
+  trees; beyond that sorting along a curve and cutting at medians (`arrange`), which is several
+  times as fast.
+- *Changing*: a small share one by one, each finding its leaf (`members`); when most have moved, all
+  lanes are written and everything is refitted in one pass (`refit`).
+- *Repairing*: the cost of the tree over that after the last build is its *quality*, looked at
+  whenever enough has changed. Once it is worn, each batch of changes has some parts rebuilt
+  (`repair`), near what changed and on one level after the other, no more than the batch was large.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from spatialindex.constants import SLOT_DTYPE
+from spatialindex.execution import NO_COUNTS, NO_LIMIT, NO_ROWS, collect_rows, run_chunks
+from spatialindex.indexes.asking import ask_neighbours, ask_region, axes, count_verdicts
+from spatialindex.indexes.bvh.checking import check_tree
+from spatialindex.indexes.bvh.store import TreeStore, curve_keys
+from spatialindex.kernels.blocks import Best
+from spatialindex.kernels.decide import CAST, PLANES, RADIUS
+from spatialindex.kernels.lists import put_best_in_order
+from spatialindex.kernels.thin import ask_tree, make_handle
+from spatialindex.kernels.tree import ask as asking
+from spatialindex.kernels.tree import best as searching
+from spatialindex.kernels.tree import nodes, packed, pairs
+from spatialindex.protocol import Single
+from spatialindex.results import StructureStats
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from spatialindex.kernels.decide import Ask
+    from spatialindex.objects import Changes, ObjectTable
+    from spatialindex.protocol import Region
+    from spatialindex.results import PairCounts
+
+__all__ = ["TreeStructure"]
+
+_MOST_CUT = 8192  # objects up to which building by surface pays
+_WHOLE = 2**30  # a window that holds everything
+_ORDERED = 256  # rows of a batch from which on they are asked in spatial order
+_SPARE_BITS = 8  # of the keys that put rows in order
+_SEEDS = 512  # pairs of blocks that pairs are split into, at least
+_NO_ORDER = np.empty(0, SLOT_DTYPE)
+_NO_METERS = np.empty(0, np.int64)
+_WORN = 1.1  # quality from which on parts are repaired
+_WORN_OUT = 1.5  # quality at which everything is built anew, once as much has changed
+
+
+class TreeStructure:
+    """A tree over one table.
+
+    Parameters
+    ----------
+    table : ObjectTable
+        Whose slots are indexed.
+    leaf_size : int
+        Objects that a leaf may hold, 1 to 8.
+    build : {"auto", "sah", "median", "morton"}
+        How the tree is built.
+    is_lazy : bool
+        Build anew after every change of boxes instead of changing the tree.
+    """
+
+    kept_share = 0.1
+    bulk_share = 0.3
+
+    def __init__(
+        self, table: ObjectTable, *, leaf_size: int, build: str, is_lazy: bool = False
+    ) -> None:
+        self.table = table
+        self._build_by = build
+        self._is_lazy = is_lazy
+        self._store = TreeStore(table, leaf_size)
+        self._rebuilds = 0
+        self._n_built = 0
+        self._cost_built = 0.0
+        self._since_built = self._since_measured = 0  # objects changed
+        self._is_worn = False
+        self._turn = 0
+
+    # -- keeping up ---------------------------------------------------------------------------
+
+    def holds(self, boxes: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Tell that every box is held well."""
+        return np.ones(len(boxes), np.bool_)
+
+    def rebuild(self) -> None:
+        """Build from the table."""
+        table, store = self.table, self._store
+        slots = table.live_slots()
+        n = len(slots)
+        self._rebuilds += 1
+        self._n_built, self._since_built, self._since_measured = n, 0, 0
+        self._is_worn = False
+        if not n:
+            store.reset(1)
+        else:
+            boxes = table.cover[:n] if n == table.high else table.cover[slots]
+            build = self._build_by
+            if build == "sah" or (build == "auto" and n <= _MOST_CUT):
+                store.build_cut(slots, boxes)
+            else:
+                store.build_packed(slots, boxes, 0 if build == "morton" else _WHOLE)
+        self._cost_built = store.cost()
+
+    def apply(self, changes: Changes) -> None:
+        """Take changes in: a few one by one, many all at once or by building anew."""
+        n, store = len(self.table), self._store
+        entered = len(changes.added) + len(changes.removed)
+        n_changed = entered + len(changes.moved)
+        is_bulk = n_changed > self.bulk_share * n
+        if n_changed and (
+            not n
+            or self._is_lazy
+            or (is_bulk and entered > self.bulk_share * n)
+            or n > 2 * self._n_built + 64
+        ):
+            self.rebuild()
+            return
+        if len(changes.removed):
+            store.leave(changes.removed)
+        if is_bulk:
+            store.change(changes.added)
+            store.write(changes.moved)
+            store.refit()
+        else:
+            if n_changed > entered:
+                store.change(changes.moved)
+            if len(changes.added):
+                store.change(changes.added)
+            if len(changes.restated):
+                store.restate(changes.restated)
+        if n_changed:
+            self._keep_fit(changes, n_changed, is_bulk=is_bulk)
+
+    def _keep_fit(self, changes: Changes, n_changed: int, *, is_bulk: bool) -> None:
+        """Measure quality now and then, and repair what is worn in proportion to what changed."""
+        n, store = len(self.table), self._store
+        self._since_built += n_changed
+        self._since_measured += n_changed
+        if store.is_sparse():
+            self.rebuild()
+            return
+        if 64 * self._since_measured > n:
+            self._since_measured = 0
+            quality = self._quality()
+            self._is_worn = quality > _WORN
+            if quality > _WORN_OUT and self._since_built > n // 2:
+                self.rebuild()
+                return
+        if not self._is_worn or is_bulk:
+            return
+        budget = 2 * n_changed + 512
+        # from the leaves to the root, a level at a time
+        heights = max(int(store.arrays.meta[nodes.DEPTH]) - 1, 1)
+        self._turn = (self._turn + 1) % heights
+        touched = np.concatenate([changes.moved, changes.added])
+        for block in store.blocks_above(touched, 1 + self._turn):
+            budget -= 64 + store.rebuild_part(block, _WORN)
+            if budget < 0:
+                return
+
+    def _quality(self) -> float:
+        """Return the cost of the tree over that after the last build."""
+        return self._store.cost() / self._cost_built if self._cost_built > 0.0 else 1.0
+
+    # -- answering ----------------------------------------------------------------------------
+
+    def pairs(self, rule: int, *, limit: int, workers: int = 1) -> NDArray[np.int32]:
+        """Walk the tree against itself."""
+        seeds = self._seeds(rule)
+
+        def fill(start: int, stop: int, out: NDArray[np.int32]) -> int:
+            return self._find_pairs(seeds, rule, rule, (start, stop), _NO_METERS, out, limit)
+
+        guess = 4 * len(self.table)
+        return collect_rows(fill, len(seeds), limit=limit, workers=workers, guess=guess)
+
+    def _seeds(self, rule: int) -> NDArray[np.int64]:
+        """Return pairs of blocks that meet, below which all pairs of objects are."""
+        found = np.zeros((1, 2), np.int64)
+        while len(found) < _SEEDS and (found >= 0).any():
+            out = np.empty((64 * len(found), 2), np.int64)
+            n = pairs.spread_pairs(
+                self._store.arrays, rule, found, len(found), out, axes(self.table)
+            )
+            found = out[:n]
+        return np.ascontiguousarray(found)
+
+    def _find_pairs(
+        self,
+        seeds: NDArray[np.int64],
+        prune: int,
+        rule: int,
+        span: tuple[int, int],
+        met: NDArray[np.int64],
+        out: NDArray[np.int32],
+        limit: int,
+    ) -> int:
+        table = self.table
+        stack = np.empty((nodes.PAIR_STACK, 2), np.int64)
+        return int(
+            pairs.find_pairs(
+                *(self._store.arrays, table.cover, table.state, prune, rule, seeds),
+                *(*span, stack, met, out, limit, axes(table)),
+            )
+        )
+
+    def touching(
+        self, slots: NDArray[np.int32], rule: int, *, limit: int, workers: int = 1
+    ) -> NDArray[np.int32]:
+        """Ask the tree with each slot's box."""
+        ask = ask_neighbours(self.table, slots, rule)
+        return self._collect(ask, limit=limit, workers=workers)
+
+    def query(self, region: Region, *, limit: int, workers: int = 1) -> NDArray[np.int32]:
+        """Ask the tree with each region."""
+        return self._collect(ask_region(self.table, region), limit=limit, workers=workers)
+
+    def _collect(self, ask: Ask, *, limit: int, workers: int) -> NDArray[np.int32]:
+        order = self._order(ask)
+
+        def fill(start: int, stop: int, out: NDArray[np.int32]) -> int:
+            return self._query(ask, order, start, stop, NO_COUNTS, out, limit)
+
+        n = len(ask.cull)
+        return collect_rows(fill, n, limit=limit, workers=workers, guess=8 * n)
+
+    def count(self, region: Region, *, workers: int = 1) -> NDArray[np.int64]:
+        """Count what the tree answers to each region."""
+        counts = np.zeros(len(region.cull), np.int64)
+        ask = ask_region(self.table, region)
+        order = self._order(ask)
+        run_chunks(
+            lambda start, stop: self._query(ask, order, start, stop, counts, NO_ROWS, NO_LIMIT),
+            len(counts),
+            workers,
+        )
+        return counts
+
+    def _order(self, ask: Ask) -> NDArray[np.int32]:
+        """Return the rows of a batch in spatial order, empty when that does not pay."""
+        n, ndim = len(ask.cull), self.table.ndim
+        if n < _ORDERED or len(self.table) < _ORDERED:
+            return _NO_ORDER
+        boxes = ask.cull
+        if ask.kind == CAST:  # by where it starts
+            boxes = np.ascontiguousarray(ask.exact[:, : 2 * ndim])
+        elif ask.kind == RADIUS:
+            boxes = np.concatenate([ask.exact[:, :ndim]] * 2, axis=1)
+        keys = curve_keys(boxes, axes(self.table), _SPARE_BITS)
+        keys &= np.uint64((1 << packed.ROW_BITS) - 1)
+        return keys.astype(SLOT_DTYPE)
+
+    def _query(
+        self,
+        ask: Ask,
+        order: NDArray[np.int32],
+        start: int,
+        stop: int,
+        counts: NDArray[np.int64],
+        out: NDArray[np.int32],
+        limit: int,
+    ) -> int:
+        stack = np.empty(nodes.STACK, np.int64)
+        kernel = asking.query_slanted if ask.kind in (CAST, PLANES) else asking.query_regions
+        dim = axes(self.table)
+        return int(
+            kernel(self._store.arrays, ask, order, stack, start, stop, counts, out, limit, dim)
+        )
+
+    def nearest(
+        self, region: Region, k: int, ignored: NDArray[np.int32], *, workers: int = 1
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Go down the tree for each point, the nearest child first."""
+        return self._search(searching.nearest, region, k, ignored, workers)
+
+    def first_hits(
+        self, region: Region, ignored: NDArray[np.int32], *, workers: int = 1
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Go down the tree along each cast, what is met first first."""
+        slots, times = self._search(searching.first_hits, region, 1, ignored, workers)
+        return slots[:, 0], times[:, 0]
+
+    def _search(
+        self,
+        kernel: Callable[..., None],
+        region: Region,
+        k: int,
+        ignored: NDArray[np.int32],
+        workers: int,
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Find the k best of each row."""
+        ask = ask_region(self.table, region)
+        order, dim = self._order(ask), axes(self.table)
+        n = len(region.cull)
+        best = Best(
+            np.empty((n, k)),
+            np.empty((n, k), SLOT_DTYPE),
+            np.zeros(n, np.int64),
+            ignored,
+            self.table.slot_ids,
+        )
+
+        def run(start: int, stop: int) -> None:
+            stack, reaches = np.empty(nodes.STACK, np.int64), np.empty(nodes.STACK, np.float32)
+            kernel(self._store.arrays, ask, order, stack, reaches, start, stop, best, dim)
+
+        run_chunks(run, n, workers)
+        put_best_in_order(best, 0, n)
+        return best.slots, best.values
+
+    def single(self) -> Single:
+        """Return how one box is asked, with few arguments; good until the next change."""
+        table = self.table
+        handle = make_handle(*self._store.arrays, table.boxes, table.state, table.slot_ids)
+        return Single(ask_tree, (handle,), axes(table))
+
+    # -- figures ------------------------------------------------------------------------------
+
+    def stats(self) -> StructureStats:
+        """Return what the leaves hold."""
+        arrays = self._store.arrays
+        used = int(arrays.meta[nodes.USED_BLOCKS])
+        leaves = arrays.size[:used][arrays.is_leaf[:used] != 0]
+        return StructureStats(
+            entries=int(arrays.meta[nodes.ENTRIES]),
+            buckets=int(arrays.meta[nodes.LEAVES]),
+            max_bucket=int(leaves.max(initial=0)),
+            rebuilds=self._rebuilds,
+            quality=self._quality(),
+        )
+
+    def count_pairs(self, rule: int) -> PairCounts:
+        """Count by walking once more, passing over the blocks that `pairs` passes over."""
+        seeds = self._seeds(rule)
+        met = np.zeros(1, np.int64)
+
+        def count(weaker: int) -> int:
+            met[0] = 0
+            span = (0, len(seeds))
+            return self._find_pairs(seeds, rule, weaker, span, met, NO_ROWS, NO_LIMIT)
+
+        counts = count_verdicts(count, rule, visits=0, candidates=0)
+        return counts._replace(visits=int(met[0]), candidates=int(met[0]))
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes."""
+        return self._store.nbytes
+
+    def validate(self) -> None:
+        """Check every block, bound, summary and place of the tree."""
+        check_tree(self._store.arrays, self.table)

@@ -1,0 +1,137 @@
+"""Asking a tree about regions, and what whole blocks can be passed over for."""
+
+import numpy as np
+
+from spatialindex.kernels.blocks import aim_at_region, hits_of_block, planes_of_block
+from spatialindex.kernels.decide import AMONG_SHIFT, CAST, LAYERED, SEEN
+from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.simd import (
+    aim_along,
+    cast8,
+    local_floats,
+    local_query,
+    lowest_bit,
+    overlap8,
+    prefetch,
+)
+from spatialindex.kernels.tree.nodes import RESTING, STATIC, block_at, lanes_in_use
+
+__all__ = ["may_answer", "query_regions", "query_slanted"]
+
+
+@kernel
+def may_answer(tree, block, ask, asker):
+    """Tell if anything below a block can pass the rule, by what is known of all of it."""
+    rule = ask.rule
+    if rule == 0:
+        return True
+    if rule & SEEN:
+        return (tree.layers[block] & ask.layers) != np.uint64(0)
+    one = ask.state[asker]
+    if rule & LAYERED:
+        if (one["layer"] & tree.masks[block]) == np.uint64(0):
+            return False
+        if (one["mask"] & tree.layers[block]) == np.uint64(0):
+            return False
+    among = (rule >> AMONG_SHIFT) & 3
+    if among == 1:
+        return not (one["static"] and tree.resting[block] & STATIC)
+    if among == 2:
+        return not ((one["static"] or one["asleep"]) and tree.resting[block] & RESTING)
+    return True
+
+
+@kernel
+def _push_children(tree, ask, asker, block, mask, stack, top):
+    """Put the children in `mask` on the stack, those of which something can answer."""
+    while mask != 0:
+        lane = lowest_bit(mask)
+        mask &= mask - np.uint64(1)
+        child = np.int64(tree.items[block, lane])
+        if ask.rule == 0 or may_answer(tree, block_at(child), ask, asker):
+            prefetch(tree.bounds, block_at(child))
+            stack[top] = child
+            top += 1
+    return top
+
+
+@kernel
+def query_regions(tree, ask, order, stack, start, stop, counts, out, limit, dim):
+    """Answer rows ``order[start]`` to ``order[stop]`` of a batch of regions.
+
+    Adds the answers of each row to ``counts[row]`` unless that is empty. Returns the whole count,
+    or any number beyond `limit` as soon as there are more. An empty `order` is that of the rows;
+    `stack` is int64 scratch of `nodes.STACK`.
+    """
+    q = local_floats()
+    q_in = local_floats()
+    bounds, items, exact = tree.bounds, tree.items, tree.exact
+    k = 0
+    for i in range(start, stop):
+        row = np.int64(order[i]) if order.shape[0] else i
+        before = k
+        is_exact = aim_at_region(q, q_in, ask.cull, row, dim)
+        asker = np.int64(ask.askers[row]) if ask.askers.shape[0] else -1
+        stack[0] = 0
+        top = 1
+        while top > 0:
+            top -= 1
+            item = stack[top]
+            block = block_at(item)
+            mask = overlap8(bounds, block, q, dim)
+            if item < 0:
+                if mask != 0:
+                    sure = is_exact & np.uint64(exact[block])
+                    k = hits_of_block(
+                        *(mask, bounds, items, sure, block, q_in, ask, row, dim, out, k)
+                    )
+                continue
+            top = _push_children(tree, ask, asker, block, mask, stack, top)
+        if counts.shape[0]:
+            counts[row] += k - before
+        if k > limit:
+            return k
+    return k
+
+
+@kernel
+def query_slanted(tree, ask, order, stack, start, stop, counts, out, limit, dim):
+    """Answer casts or planes as `query_regions` answers boxes, by tests made for them.
+
+    Their box would hold far more than they do: that of a long ray across holds everything.
+    """
+    q = local_query()
+    soonest = local_floats()
+    bounds, items = tree.bounds, tree.items
+    nothing = np.uint64(0)
+    k = 0
+    for i in range(start, stop):
+        row = np.int64(order[i]) if order.shape[0] else i
+        before = k
+        if ask.kind == CAST:
+            aim_along(q, ask.exact, row, ask.exact[row, 3 * len(dim)], dim)
+        stack[0] = 0
+        top = 1
+        while top > 0:
+            top -= 1
+            item = stack[top]
+            block = block_at(item)
+            if ask.kind == CAST:
+                mask = cast8(bounds, block, q, soonest, dim)
+            else:
+                mask = planes_of_block(
+                    lanes_in_use(tree, block), bounds, block, ask.exact, row, dim
+                )
+            if mask == 0:
+                continue
+            if item < 0:
+                k = hits_of_block(
+                    *(mask, bounds, items, nothing, block, soonest, ask, row, dim, out, k)
+                )
+            else:
+                top = _push_children(tree, ask, -1, block, mask, stack, top)
+        if counts.shape[0]:
+            counts[row] += k - before
+        if k > limit:
+            return k
+    return k
