@@ -71,7 +71,7 @@ def pytest_configure(config):
         # compiled code does not warn about what floating point defines, and plain code computes
         # the same
         config.addinivalue_line(
-            "filterwarnings", "ignore:.* encountered in (scalar|cast):RuntimeWarning"
+            "filterwarnings", "ignore:.* encountered in (scalar|cast|nextafter):RuntimeWarning"
         )
 
 

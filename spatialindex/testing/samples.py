@@ -23,6 +23,7 @@ __all__ = [
     "mixed_boxes",
     "mixed_scene",
     "mixed_state",
+    "sparse_ids",
     "state_options",
     "with_infinite_bounds",
 ]
@@ -88,6 +89,11 @@ def aimed_rays(
     directions[is_fixed] = rng.choice([0.0, -0.0], int(is_fixed.sum()))
     directions[~directions.any(axis=1), 0] = 1.0
     return origins, directions
+
+
+def sparse_ids(rng: np.random.Generator, n: int) -> NDArray[np.int64]:
+    """Return ``(n,)`` ids far apart and in no order: their order tells nothing of slots."""
+    return rng.permutation(2 * n)[:n] * 1_000_003
 
 
 def mixed_state(rng: np.random.Generator, n: int) -> NDArray[np.void]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spatialindex import oracle
-from spatialindex.testing.samples import lattice_boxes, mixed_boxes, mixed_scene
+from spatialindex.testing.samples import lattice_boxes, mixed_boxes, mixed_scene, sparse_ids
 from spatialindex.testing.twin import Twin
 
 if TYPE_CHECKING:
@@ -22,8 +22,7 @@ def check_nearest_at_the_same_distance_go_by_id(factory: Factory, ndim: int) -> 
     """On a lattice, where most distances occur many times, with ids in no order of place."""
     rng = np.random.default_rng(81)
     twin = Twin(factory(ndim))
-    ids = rng.permutation(900)[:200]
-    twin.insert(lattice_boxes(rng, 200, ndim), ids)
+    twin.insert(lattice_boxes(rng, 200, ndim), sparse_ids(rng, 200))
     points = rng.integers(-8, 9, (40, ndim)) / 2
     for k in (1, 2, 8, 31):
         twin.nearest(points, k)
@@ -97,7 +96,7 @@ def check_nearest_of_identical_boxes(factory: Factory, ndim: int) -> None:
     rng = np.random.default_rng(85)
     for size in (0.0, 1.0):
         twin = Twin(factory(ndim))
-        ids = rng.permutation(1000)[:400]
+        ids = sparse_ids(rng, 400)
         twin.insert(np.repeat([[3.0] * ndim + [3.0 + size] * ndim], 400, axis=0), ids)
         for point in ([3.0] * ndim, [0.0] * ndim, [-1e9] * ndim):
             for k in (1, 7, 399, 405):

@@ -15,6 +15,7 @@ from spatialindex.testing.samples import (
     lattice_boxes,
     mixed_scene,
     mixed_state,
+    sparse_ids,
     state_options,
 )
 from spatialindex.testing.twin import COPIES, Twin
@@ -47,7 +48,7 @@ def check_one_asked_in_order_one_out(factory: Factory, ndim: int) -> None:
     """One point, ray or box has one answer; a batch of one is a batch; one serves many."""
     rng = np.random.default_rng(101)
     twin = Twin(factory(ndim))
-    twin.insert(lattice_boxes(rng, 40, ndim), np.arange(40) * 3)
+    twin.insert(lattice_boxes(rng, 40, ndim), sparse_ids(rng, 40))
     for method, (asked, ways), options in _calls(rng, twin.index.boxes(), 8):
         for sort in (True, False) if method.endswith("_all") else (None,):
             chosen = options if sort is None else {**options, "sort": sort}
@@ -103,7 +104,7 @@ def check_ignored_ids_are_not_seen(factory: Factory, ndim: int) -> None:
     """One id for all rows, one a row, -1, an unknown one, the only one, one used again."""
     rng = np.random.default_rng(103)
     twin = Twin(factory(ndim))
-    ids = rng.permutation(400)[:120]
+    ids = sparse_ids(rng, 120)
     twin.insert(lattice_boxes(rng, 120, ndim), ids)
     for method, args, options in _calls(rng, twin.index.boxes(), 30):
         ask = getattr(twin, method)
@@ -139,7 +140,7 @@ def check_boxes_of_objects_are_cast_past_themselves(factory: Factory, ndim: int)
     """Every object moved at once, each ignoring itself; and what is nearest to each but itself."""
     rng = np.random.default_rng(104)
     twin = Twin(factory(ndim))
-    twin.insert(mixed_scene(rng, 150, ndim, giants=()), rng.permutation(900)[:150])
+    twin.insert(mixed_scene(rng, 150, ndim, giants=()), sparse_ids(rng, 150))
     ids, boxes = twin.index.ids, twin.index.boxes()
     motions = rng.normal(0, 3, (150, ndim))
     hits = twin.boxcast(boxes, motions, ignore=ids)
@@ -169,7 +170,7 @@ def check_unsorted_hits_are_the_same_set(factory: Factory, ndim: int) -> None:
     """``sort=False`` gives the same rows with the same times."""
     rng = np.random.default_rng(106)
     twin = Twin(factory(ndim))
-    twin.insert(mixed_scene(rng, 300, ndim), rng.permutation(10**6)[:300])
+    twin.insert(mixed_scene(rng, 300, ndim), sparse_ids(rng, 300))
     for method, args, options in _calls(rng, twin.index.boxes(), 60):
         if method.endswith("_all"):
             assert len(getattr(twin, method)(*args, **options, sort=False).t) > 0
