@@ -222,7 +222,7 @@ class LaneStore:
         frame, meta = np.zeros(4), np.zeros(lanes.META, np.int64)
         before = self.arrays.meta
         m = choose.draw_sample(table.cover, slots, len(table), dim, sample)
-        scratch = np.empty(choose.SAMPLE), np.empty(choose.CELLS**2 * 2, np.int32)
+        scratch = np.empty(choose.SAMPLE), np.empty(choose.CELLS, np.int32)
         choose.measure_sample(sample, m, dim, *scratch, figures)
         choose.choose_lanes(figures, len(table), before[lanes.AXIS], dim, frame, meta)
         meta[lanes.SWAPS] = before[lanes.SWAPS]
