@@ -42,6 +42,7 @@ __all__ = [
     "cast8",
     "distances8",
     "down32",
+    "equal8",
     "grown32",
     "inside8",
     "lane_overlap8",
@@ -416,6 +417,15 @@ if PLAIN:
                 is_exact &= np.float64(lower) == boxes[i, d]
                 is_exact &= np.float64(upper) == boxes[i, ndim + d]
             if is_exact:
+                mask |= np.uint64(1 << lane)
+        return mask
+
+    @kernel
+    def equal8(slots, block, slot):
+        """Mask of the lanes of a block that hold a slot."""
+        mask = np.uint64(0)
+        for lane in range(LANES):
+            if slots[block, lane] == slot:
                 mask |= np.uint64(1 << lane)
         return mask
 
@@ -799,6 +809,22 @@ else:
             types.uint64(bounds, types.intp, boxes, rows, types.intp, types.intp, types.int64, dim),
             generate,
         )
+
+    @intrinsic
+    def equal8(typingctx, slots, block, slot):
+        """Mask of the lanes of a block that hold a slot."""
+
+        def generate(context, builder, signature, args):
+            kind = ir.VectorType(_I32, LANES)
+            array = context.make_array(signature.args[0])(context, builder, args[0])
+            vectors = builder.bitcast(array.data, kind.as_pointer())
+            found = builder.load(builder.gep(vectors, [args[1]]), align=4)
+            undefined = ir.Constant(kind, ir.Undefined)
+            one = builder.insert_element(undefined, args[2], ir.Constant(_I32, 0))
+            wanted = builder.shuffle_vector(one, undefined, ir.Constant(kind, [0] * LANES))
+            return _bit_mask(builder, builder.icmp_signed("==", found, wanted))
+
+        return types.uint64(slots, types.intp, types.int32), generate
 
     @intrinsic
     def lowest_bit(typingctx, mask):

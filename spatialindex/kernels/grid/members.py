@@ -20,7 +20,7 @@ from spatialindex.kernels.grid.cells import (
     new_cell,
 )
 from spatialindex.kernels.jit import kernel
-from spatialindex.kernels.simd import LANES, local_ints
+from spatialindex.kernels.simd import LANES, equal8, local_ints, lowest_bit
 
 __all__ = ["enter_slots", "leave_slots", "move_slots"]
 
@@ -71,9 +71,9 @@ def _find_member(grid, at, slot, dim):
     block = np.int64(grid.cells[at, len(dim)])
     while True:
         grid.meta[WALKED] += 1
-        for lane in range(LANES):
-            if grid.slots[block, lane] == slot:
-                return LANES * block + lane
+        mask = equal8(grid.slots, block, slot)
+        if mask != 0:
+            return LANES * block + lowest_bit(mask)
         block = np.int64(grid.link[block])
 
 
