@@ -269,9 +269,10 @@ class Regions(Content):
         workers = check_workers(workers)
         self._sync()
         rows = self._structure.query(region, limit=self.max_rows, workers=workers)
-        labels = row_labels(UNLABELLED, len(region.cull))
+        asked, labels = row_labels(UNLABELLED, len(region.cull)), self._table.labels()
         # few ids cost nothing to sort, and one box asked in other ways gives them sorted
-        relation = named_rows(rows, 0, labels, self._table.labels(), sort=sort or is_one)
+        is_sorted = sort or is_one
+        relation = named_rows(rows, 0, asked, labels, sort=is_sorted, workers=workers)
         return relation[:, 1].copy() if is_one else relation
 
 

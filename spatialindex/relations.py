@@ -99,7 +99,7 @@ class Relations(Content):
         rows = self._structure.pairs(rule, limit=self.max_rows, workers=workers)
         self._kept.options = options
         labels = self._table.labels()
-        return named_rows(rows, 0, labels, labels, is_pair=True, sort=sort)
+        return named_rows(rows, 0, labels, labels, is_pair=True, sort=sort, workers=workers)
 
     def _changed_pairs(self, options: tuple[str, str], *, workers: int) -> NDArray[np.int64]:
         """Return the kept pairs, less those of changed objects, plus what these touch now."""
@@ -112,7 +112,7 @@ class Relations(Content):
         ids = table.slot_ids[rows]
         rows = rows[(marks[rows[:, 1]] == 0) | (ids[:, 0] < ids[:, 1])]
         labels = table.labels()
-        found = named_rows(rows, 0, labels, labels, is_pair=True, sort=True)
+        found = named_rows(rows, 0, labels, labels, is_pair=True, sort=True, workers=workers)
         return self._kept.merged(table, marks, found)
 
     def iter_pairs(
@@ -246,15 +246,15 @@ class Relations(Content):
             rows = there._structure.query(
                 Region(0, boxes, boxes, there_layers), limit=self.max_rows, workers=workers
             )
-            return named_rows(
-                rows, 0, row_labels(names, len(boxes)), there._table.labels(), sort=sort
-            )
+            here, named = row_labels(names, len(boxes)), there._table.labels()
+            return named_rows(rows, 0, here, named, sort=sort, workers=workers)
         else:
             names, boxes = _seen(there, there_layers)
         rows = self._structure.query(
             Region(0, boxes, boxes, here_layers), limit=self.max_rows, workers=workers
         )
-        return named_rows(rows, 1, self._table.labels(), row_labels(names, len(boxes)), sort=sort)
+        labels, others = self._table.labels(), row_labels(names, len(boxes))
+        return named_rows(rows, 1, labels, others, sort=sort, workers=workers)
 
 
 def _pair_options(among: str, sensors: str) -> tuple[str, str]:

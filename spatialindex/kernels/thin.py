@@ -125,7 +125,7 @@ def ask_grid(handle, edge, n_wide, box, out, dim):
     ask = _ask_for(handle, 11, box.ctypes.data, dim)
     rows = carray(_pointer(out.ctypes.data), (MOST_ANSWERS, 2), np.int32)
     counts = local_ints()
-    count = query_regions(grid, ask, edge, 0, 1, counts, rows, MOST_ANSWERS, dim)
+    count = query_regions(grid, ask, ask.askers, edge, 0, 1, counts, rows, MOST_ANSWERS, dim)
     if n_wide > 0 and count <= MOST_ANSWERS:
         blocks = handle[8, 1]
         bounds = carray(_pointer(handle[8, 0]), (blocks, 2 * ndim, 8), np.float32)

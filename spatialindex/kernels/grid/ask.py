@@ -68,18 +68,19 @@ def _hits_of_chain(grid, block, is_chain, x, y, z, span, q, q_in, is_exact, ask,
 
 
 @kernel
-def query_regions(grid, ask, edge, start, stop, counts, out, limit, dim):
-    """Answer rows `start` to `stop` of a batch of regions from the cells.
+def query_regions(grid, ask, order, edge, start, stop, counts, out, limit, dim):
+    """Answer rows ``order[start]`` to ``order[stop]`` of a batch of regions from the cells.
 
-    Walks the cells of the region, or all blocks when those are fewer. Adds the answers of each row
-    to ``counts[row]`` unless that is empty. Returns the whole count, or any number beyond `limit`
-    as soon as there are more.
+    An empty `order` is that of the rows. Walks the cells of the region, or all blocks when those
+    are fewer. Adds the answers of each row to ``counts[row]`` unless that is empty. Returns the
+    whole count, or any number beyond `limit` as soon as there are more.
     """
     q = local_floats()
     q_in = local_floats()
     span = local_ints()
     k = 0
-    for row in range(start, stop):
+    for i in range(start, stop):
+        row = np.int64(order[i]) if order.shape[0] else i
         before = k
         n_cells = region_cells(ask.cull, row, edge, grid.meta, dim, span)
         is_exact = aim_at_region(q, q_in, ask.cull, row, dim)
