@@ -197,7 +197,7 @@ def test_nobody_is_ignored_by_minus_one_or_an_id_that_is_not_there(index):
 
 def test_who_is_ignored_is_known_after_slots_were_numbered_anew():
     index = si.BruteForce(ndim=2)
-    n = 50_000
+    n = 6000
     index.insert(np.tile([[0.0, 0, 1, 1]], (n, 1)))
     index.raycast([0, 0], [1, 0])
     index.remove(np.arange(n - 3))

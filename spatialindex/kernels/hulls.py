@@ -14,7 +14,7 @@ the box. Bounds may be infinite. What is a hair too large costs nothing: the for
 Arguments with a row for each question may have one row that serves all.
 """
 
-import numpy as np
+import math
 
 from spatialindex.kernels.jit import kernel
 
@@ -28,7 +28,7 @@ _ABSOLUTE = 2.0**-1000
 @kernel
 def _after(x):
     """Return the next float above."""
-    return np.nextafter(x, np.inf)
+    return math.nextafter(x, math.inf)
 
 
 @kernel
