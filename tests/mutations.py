@@ -44,6 +44,27 @@ class Mutation(NamedTuple):
 
 MUTATIONS = (
     Mutation(
+        "refit: only one step upward",
+        "kernels/tree/nodes.py",
+        "            return steps\n        block = above\n",
+        "            return steps\n        return steps\n",
+        "bvh-tiny-2D and motion_of_every_length",
+    ),
+    Mutation(
+        "refit: what layers are below is not told upward",
+        "kernels/tree/nodes.py",
+        "        has_changed = summarize(tree, block, state)\n",
+        "        has_changed = False\n",
+        "bvh-tiny-2D and changes_of_state_need_no_motion",
+    ),
+    Mutation(
+        "refit: parents before children",
+        "kernels/tree/refit.py",
+        "for i in range(n - 1, 0, -1):",
+        "for i in range(1, n):",
+        "bvh-tiny-2D and state_survives_motion",
+    ),
+    Mutation(
         "closed ray test: the end of what is met",
         "kernels/decide.py",
         "return first if first <= last and",
@@ -111,7 +132,7 @@ MUTATIONS = (
         "kernels/simd.py",
         'rounded = builder.select(builder.fcmp_ordered(">", back, box), below, floats)',
         "rounded = floats",
-        "sweep or grid and (touching_boxes_meet or mixed or larger_scene or churn)",
+        "hash-grid-tiny-2D and (touching_boxes_meet or huge_and_tiny_coordinates)",
         is_compiled=True,
     ),
 )
