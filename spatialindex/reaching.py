@@ -8,7 +8,7 @@ the best alone, or everything that is met, whose times are worked out and put in
 from __future__ import annotations
 
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -91,21 +91,25 @@ class Reaching(Content):
         many = checked.reshape(-1, self.ndim)
         n = len(many)
         k = _as_k(k)
-        reach = as_radii(max_distance, n, name="max_distance")
+        reach = _as_limits(max_distance, n, "max_distance", "a length")
         seen = seen_layers(layers)
         workers = check_workers(workers)
         if n * k > self.max_rows:
             raise too_large(self.max_rows)
         self._sync()
         ignored = self._ignored(ignore, n)
-        ids = np.full((n, k), -1, ID_DTYPE)
-        distances = np.full((n, k), inf)
         found = min(k, len(self))
         if found and n:
             region = balls(many, reach, seen)
-            slots, values = self._structure.nearest(region, found, ignored, workers=workers)
-            ids[:, :found] = self._ids_of(slots)
-            distances[:, :found] = values
+            slots, distances = self._structure.nearest(region, found, ignored, workers=workers)
+            ids = self._ids_of(slots)
+        else:
+            ids, distances = np.empty((n, 0), ID_DTYPE), np.empty((n, 0))
+            found = 0
+        if found < k:
+            rest = (0, 0), (0, k - found)
+            ids = np.pad(ids, rest, constant_values=-1)
+            distances = np.pad(distances, rest, constant_values=inf)
         if checked.ndim == 1:
             return Neighbors(ids[0], distances[0])
         return Neighbors(ids, distances)
@@ -296,7 +300,7 @@ class Reaching(Content):
         points = as_points(origins, self.ndim, name="origins")
         motions = as_directions(directions, self.ndim)
         n = _count(points, motions, "origins", "directions")
-        lasts = _FOREVER if max_t is inf else as_radii(max_t, n, name="max_t", what="a time")
+        lasts = _as_limits(max_t, n, "max_t", "a time")
         is_one = points.ndim == motions.ndim == 1
         return casts(points, motions, lasts, n, seen_layers(layers)), is_one
 
@@ -373,6 +377,13 @@ class Reaching(Content):
         ids: NDArray[np.int64] = self._table.slot_ids[slots]  # -1 is the last, whosever it is
         ids[slots < 0] = -1
         return ids
+
+
+def _as_limits(limits: Any, n: int, name: str, what: str) -> NDArray[np.float64]:
+    """Check distances or times to look up to: shape ``(n,)``, or ``(1,)`` when there is no limit."""
+    if type(limits) is float and limits == inf:
+        return _FOREVER
+    return as_radii(limits, n, name=name, what=what)
 
 
 def _as_k(k: int) -> int:

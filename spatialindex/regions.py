@@ -178,7 +178,8 @@ class Regions(Content):
 
         Notes
         -----
-        The planes are one region, so `workers` finds no work to share here.
+        The planes are one region, so `workers` finds no work to share here. The first call after a
+        change looks at all boxes once, for the bounds of everything.
 
         Examples
         --------
