@@ -380,7 +380,7 @@ class Reaching(Content):
 
 
 def _as_limits(limits: Any, n: int, name: str, what: str) -> NDArray[np.float64]:
-    """Check distances or times to look up to: shape ``(n,)``, or ``(1,)`` when there is no limit."""
+    """Check distances or times to look up to: shape ``(n,)``, or ``(1,)`` for no limit at all."""
     if type(limits) is float and limits == inf:
         return _FOREVER
     return as_radii(limits, n, name=name, what=what)
