@@ -34,6 +34,7 @@ _MODULE_OF = {
     "InvalidBoxError": "errors",
     "InvariantError": "errors",
     "KDTree": "indexes.bvh",
+    "LayerTable": "layers",
     "Neighbors": "results",
     "RayHits": "results",
     "Recording": "scenes.recording",
@@ -105,6 +106,7 @@ if TYPE_CHECKING:
     from spatialindex.indexes.bvh import BVH, KDTree
     from spatialindex.indexes.grid import HashGrid, UniformGrid
     from spatialindex.indexes.sweep_and_prune import SweepAndPrune
+    from spatialindex.layers import LayerTable
     from spatialindex.protocol import Index, Structure
     from spatialindex.registry import create, register, structures
     from spatialindex.results import Hits, IndexStats, Neighbors, RayHits

@@ -28,6 +28,7 @@ PUBLIC = [
     "InvalidBoxError",
     "InvariantError",
     "KDTree",
+    "LayerTable",
     "Neighbors",
     "RayHits",
     "Recording",
