@@ -48,5 +48,19 @@ class SweepAndPrune(BoxIndex):
 
     parameters: ClassVar[tuple[Parameter, ...]] = ()
 
+    _structure: SweepStructure
+
     def __init__(self, ndim: int = 2) -> None:
         super().__init__(ndim, SweepStructure)
+
+    @property
+    def axis(self) -> int | None:
+        """The axis along which objects are sorted and swept; None as long as there are none."""
+        self._sync()
+        return self._structure.axis
+
+    @property
+    def lanes(self) -> tuple[int, ...]:
+        """Number of lanes along each of the other axes, in their order; empty without objects."""
+        self._sync()
+        return self._structure.lanes

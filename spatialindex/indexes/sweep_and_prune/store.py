@@ -10,7 +10,7 @@ from spatialindex.constants import SLOT_DTYPE
 from spatialindex.indexes.asking import axes
 from spatialindex.kernels.simd import LANES
 from spatialindex.kernels.sorting import sort_keys
-from spatialindex.kernels.sweep import build, change, choose, lanes
+from spatialindex.kernels.sweep import build, change, choose, lanes, resort
 from spatialindex.kernels.sweep.tree import SweptTree, build_tree
 
 if TYPE_CHECKING:
@@ -25,7 +25,9 @@ _SHORT_KEYS, _LONG_KEYS = 12, 22  # bits: one and two passes of the sort
 _FEW = 16384  # objects that short keys tell apart
 _KEY_SHARE = 4  # objects a key value in the most crowded part: more, and keys are float32 bounds
 _MOST_STRAYS = 16  # one in so many objects in other lanes than before: more, and all is built anew
-_MOST_SWAPS = 2  # one exchange for so many entries to bring blocks into order: the same
+_MOST_SHIFTS = 4  # an entry, on average, to bring lanes into order: the same
+_SHIFT = 29  # bits of the slot of a member, and how many slots they tell apart
+_MANY = 2**29
 _MOST_ENTRIES = 6  # an object, on average: more, and there are fewer lanes
 
 
@@ -51,6 +53,7 @@ class LaneStore:
         """Forget all entries."""
         ndim = self.table.ndim
         self.present_tree: SweptTree | None = None
+        self._scale = (0.0, 0.0, _SHORT_KEYS)  # lowest and highest bound of keys, and their bits
         meta = np.zeros(lanes.META, np.int64)
         meta[lanes.AXIS] = -1
         self.arrays = lanes.SweptLanes(
@@ -144,20 +147,34 @@ class LaneStore:
             != change.NO_ROOM
         )
 
-    def settle(self) -> bool:
-        """Pack all blocks with the present boxes and sort them; False when that is hopeless."""
+    def resort(self) -> bool:
+        """Bring all slots up to date from the order that lanes are in; False: build anew."""
         table, arrays, dim = self.table, self.arrays, axes(self.table)
-        self.present_tree = None
-        strays = np.empty(len(table) // _MOST_STRAYS + 8, SLOT_DTYPE)
+        n, capacity = len(table), len(arrays.homes)
+        if table.high > _MANY:
+            return False
+        slots = _ALL if n == table.high else table.live_slots()
+        keys, corners = np.empty(capacity, np.uint32), self._corners(arrays)
+        strays = np.empty(n // _MOST_STRAYS + 8, np.uint64)
         fresh = np.empty((1, arrays.ranges.shape[1]), np.int16)
-        flat = arrays.slots.reshape(-1)
-        n_strays = int(change.pack_blocks(arrays, flat, table.cover, dim, fresh, strays))
-        if n_strays > len(strays):
+        entries, n_strays = resort.follow_boxes(
+            *(table.cover, slots, n, arrays, *self._scale, dim, fresh, keys, corners, strays)
+        )
+        if n_strays > len(strays) or entries > self._most_entries():
             return False
-        most = int(arrays.meta[lanes.ENTRIES]) // _MOST_SWAPS + 64
-        if change.sort_blocks(arrays, dim, most) > most:
+        bits = int(corners.size).bit_length()
+        strays = sort_keys(strays[:n_strays], np.empty(n_strays, np.uint64), 32, bits)
+        counts, offsets, places, n_blocks = self._lay_out(arrays, corners)
+        values, members = np.empty(entries, np.uint64), np.empty(entries, np.int32)
+        most = _MOST_SHIFTS * int(entries) + 64
+        shifts = resort.resort_lanes(
+            *(arrays, keys, strays, _SHIFT, places, most, dim, values, members)
+        )
+        if shifts > most:
             return False
-        return self.move(strays[:n_strays])
+        self.present_tree = None
+        self._fill(arrays, members, counts, offsets, n_blocks, _SHIFT)
+        return True
 
     def _tree_to_keep(self) -> SweptTree:
         """Return the tree that changes have to follow."""
@@ -180,76 +197,97 @@ class LaneStore:
         """Choose lanes and make the entries of all slots of the table, in order."""
         self.present_tree = None
         table, dim = self.table, axes(self.table)
-        n, ndim, cover = len(table), table.ndim, table.cover
+        n, ndim = len(table), table.ndim
         slots = _ALL if n == table.high else table.live_slots()
         if not n:
             self.reset()
             return
         figures = self._choose(slots)
-        arrays = self.arrays
-        axis = arrays.meta[lanes.AXIS]
-        low, high = figures[choose.LOW + axis], figures[choose.HIGH + axis]
-        bits = _SHORT_KEYS if n <= _FEW else _LONG_KEYS
-        if figures[choose.DENSEST + axis] * 2.0**bits * _KEY_SHARE < (high - low) * n / 8:
-            bits = build.FLOAT_BITS
-        keys = np.empty(n, np.uint64)
         capacity = len(table.slot_ids)
-        arrays = arrays._replace(
+        arrays = self.arrays = self.arrays._replace(
             ranges=np.empty((capacity, 2 * (ndim - 1)), np.int16),
             homes=np.full(capacity, lanes.ABSENT, np.int32),
         )
+        keys = np.empty(n, np.uint64)
         while True:
-            n_lanes = arrays.meta[lanes.N_LANES :][:2]
-            corners = np.zeros(int((n_lanes + 1).prod()), np.int32)
+            corners = self._corners(arrays)
             entries = build.key_boxes(
-                *(cover, slots, n, arrays, low, high, bits, dim, keys, corners)
+                *(table.cover, slots, n, arrays, *self._scale, dim, keys, corners)
             )
-            if entries <= _MOST_ENTRIES * n + 64:
+            if entries <= self._most_entries():
                 break
-            # few large objects that the sample has missed
-            c, e = np.maximum(n_lanes // 2, 1)
+            # a few large objects that the sample has missed
+            c, e = np.maximum(arrays.meta[lanes.N_LANES :][:2] // 2, 1)
             choose.set_lanes(figures, float(c), float(e), arrays.frame, arrays.meta)
-        counts = np.empty(int(n_lanes.prod()), np.int32)
-        build.sum_counts(corners, arrays, dim, counts)
-        keys = sort_keys(keys, np.empty_like(keys), 32, bits)
-        self._fill(arrays, keys, counts, int(entries))
+        keys = sort_keys(keys, np.empty_like(keys), 32, self._scale[2])
+        counts, offsets, places, n_blocks = self._lay_out(arrays, corners)
+        shift, dtype = (_SHIFT, np.int32) if table.high <= _MANY else (40, np.int64)
+        members = np.empty(entries, dtype)
+        build.deal_members(keys, arrays, shift, dim, places, members)
+        self._fill(arrays, members, counts, offsets, n_blocks, shift)
 
     def _choose(self, slots: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Choose sweep axis and lanes anew; returns the figures of the sample that decided."""
+        """Choose sweep axis, lanes and keys anew; returns the figures that decided."""
         table, dim = self.table, axes(self.table)
+        n = len(table)
         sample = np.empty((choose.SAMPLE, 2 * table.ndim))
         figures = np.empty(choose.FIGURES)
         frame, meta = np.zeros(4), np.zeros(lanes.META, np.int64)
         before = self.arrays.meta
-        m = choose.draw_sample(table.cover, slots, len(table), dim, sample)
+        m = choose.draw_sample(table.cover, slots, n, dim, sample)
         scratch = np.empty(choose.SAMPLE), np.empty(choose.CELLS, np.int32)
         choose.measure_sample(sample, m, dim, *scratch, figures)
-        choose.choose_lanes(figures, len(table), before[lanes.AXIS], dim, frame, meta)
-        meta[lanes.SWAPS] = before[lanes.SWAPS]
+        choose.choose_lanes(figures, n, before[lanes.AXIS], dim, frame, meta)
+        meta[lanes.SHIFTS] = before[lanes.SHIFTS]
         self.arrays = self.arrays._replace(frame=frame, meta=meta)
+        axis = meta[lanes.AXIS]
+        low, high = float(figures[choose.LOW + axis]), float(figures[choose.HIGH + axis])
+        bits = _SHORT_KEYS if n <= _FEW else _LONG_KEYS
+        # the crowd is an eighth of all objects, where they are closest together
+        crowd = float(figures[choose.DENSEST + axis])
+        if not crowd * 2.0**bits * _KEY_SHARE >= (high - low) * n / 8:
+            bits = build.FLOAT_BITS
+        self._scale = low, high, bits
         return figures
+
+    def _most_entries(self) -> int:
+        """Return how many entries there may be."""
+        return _MOST_ENTRIES * len(self.table) + 64
+
+    def _corners(self, arrays: lanes.SweptLanes) -> NDArray[np.int32]:
+        """Return zeros for the corners of the ranges of all slots."""
+        return np.zeros(int((arrays.meta[lanes.N_LANES :][:2] + 1).prod()), np.int32)
+
+    def _lay_out(
+        self, arrays: lanes.SweptLanes, corners: NDArray[np.int32]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], int]:
+        """Return entries and first block of each lane, where its members begin, and all blocks."""
+        n_lanes = int(arrays.meta[lanes.N_LANES :][:2].prod())
+        counts = np.empty(n_lanes, np.int32)
+        offsets, places = np.empty(n_lanes + 1, np.int64), np.empty(n_lanes, np.int64)
+        build.sum_counts(corners, arrays, axes(self.table), counts)
+        return counts, offsets, places, int(build.lay_out(counts, offsets, places))
 
     def _fill(
         self,
         arrays: lanes.SweptLanes,
-        keys: NDArray[np.uint64],
+        members: NDArray[np.integer],
         counts: NDArray[np.int32],
-        entries: int,
+        offsets: NDArray[np.int64],
+        n_blocks: int,
+        shift: int,
     ) -> None:
-        """Deal sorted keys into lanes and fill their blocks."""
-        table, dim = self.table, axes(self.table)
-        shift, dtype = (29, np.int32) if table.high <= 2**29 else (40, np.int64)
-        offsets, places = np.empty(len(counts) + 1, np.int64), np.empty(len(counts), np.int64)
-        n_blocks = build.lay_out(counts, offsets, places)
-        members = np.empty(entries, dtype)
-        build.deal_members(keys, arrays, shift, dim, places, members)
-        arrays = arrays._replace(
-            bounds=np.empty((n_blocks, 2 * table.ndim, LANES), np.float32),
-            slots=np.empty((n_blocks, LANES), SLOT_DTYPE),
-            exact=np.empty(n_blocks, np.uint8),
-            first=np.empty((n_blocks, table.ndim - 1), np.uint8),
-            starts=np.empty(n_blocks, np.float32),
-            offsets=offsets,
-        )
-        build.fill_lanes(members, counts, arrays, shift, table.cover, dim)
+        """Fill blocks, those there are if they are about as many as it takes, with members."""
+        arrays = arrays._replace(offsets=offsets)
+        if not n_blocks <= len(arrays.starts) <= n_blocks + n_blocks // 4:
+            n_blocks += n_blocks // 32  # so that the next time they are as many as it takes
+            ndim = self.table.ndim
+            arrays = arrays._replace(
+                bounds=np.empty((n_blocks, 2 * ndim, LANES), np.float32),
+                slots=np.empty((n_blocks, LANES), SLOT_DTYPE),
+                exact=np.empty(n_blocks, np.uint8),
+                first=np.empty((n_blocks, ndim - 1), np.uint8),
+                starts=np.empty(n_blocks, np.float32),
+            )
+        build.fill_lanes(members, counts, arrays, shift, self.table.cover, axes(self.table))
         self.arrays = arrays

@@ -22,7 +22,16 @@ from spatialindex.kernels.sweep.lanes import (
     write_range,
 )
 
-__all__ = ["FLOAT_BITS", "deal_members", "fill_lanes", "key_boxes", "lay_out", "sum_counts"]
+__all__ = [
+    "FLOAT_BITS",
+    "deal_members",
+    "fill_lanes",
+    "key_boxes",
+    "key_of",
+    "lay_out",
+    "note_range",
+    "sum_counts",
+]
 
 FLOAT_BITS = 32
 """Bits of keys that are float32 bounds."""
@@ -38,15 +47,39 @@ def _float_key(value):
 
 
 @kernel
-def key_boxes(boxes, slots, n, lanes, low, high, bits, dim, keys, counts):
+def key_of(boxes, slot, axis, low, scale, top, bits):
+    """Return the key of a box."""
+    if bits == FLOAT_BITS:
+        return _float_key(down32(boxes[slot, axis]))
+    return np.uint64(min(max((boxes[slot, axis] - low) * scale, 0.0), top))
+
+
+@kernel
+def note_range(ranges, slot, stride, corners, dim):
+    """Note in `corners` where the range of a slot begins and ends, see `key_boxes`."""
+    ndim = len(dim)
+    left, right = np.int64(ranges[slot, 0]), np.int64(ranges[slot, 1]) + 1
+    if ndim == 2:
+        corners[left] += 1
+        corners[right] -= 1
+    else:
+        low = np.int64(ranges[slot, 2])
+        high = np.int64(ranges[slot, 2 * ndim - 3]) + 1
+        corners[left * stride + low] += 1
+        corners[left * stride + high] -= 1
+        corners[right * stride + low] -= 1
+        corners[right * stride + high] += 1
+
+
+@kernel
+def key_boxes(boxes, slots, n, lanes, low, high, bits, dim, keys, corners):
     """Write a key a box, the place along the sweep axis above and the slot in the low 32 bits.
 
-    Also notes the lanes of each slot, and in `counts` where ranges begin and end, which
+    Also notes the lanes of each slot, and in `corners` where ranges begin and end, which
     `sum_counts` turns into entries; it has one row and one column more than there are lanes.
     ``slots`` are the rows of `boxes` in use, the first `n` when it is empty; `bits` is how many
     bits keys have between `low` and `high`. Returns the number of entries.
     """
-    ndim = len(dim)
     axis = lanes.meta[AXIS]
     stride = lanes.meta[N_LANES + 1] + 1
     top = np.float64((1 << bits) - 1)
@@ -54,24 +87,10 @@ def key_boxes(boxes, slots, n, lanes, low, high, bits, dim, keys, counts):
     entries = 0
     for i in range(n):
         slot = np.int64(slots[i]) if slots.shape[0] else i
-        if bits == FLOAT_BITS:
-            key = _float_key(down32(boxes[slot, axis]))
-        else:
-            key = np.uint64(min(max((boxes[slot, axis] - low) * scale, 0.0), top))
+        key = key_of(boxes, slot, axis, low, scale, top, bits)
         keys[i] = (key << np.uint64(32)) | np.uint64(slot)
         entries += write_range(boxes, slot, lanes.frame, lanes.meta, dim, lanes.ranges, slot)
-        # what begins and ends at the corners of the range, summed up in the end
-        left, right = np.int64(lanes.ranges[slot, 0]), np.int64(lanes.ranges[slot, 1]) + 1
-        if ndim == 2:
-            counts[left] += 1
-            counts[right] -= 1
-        else:
-            low = np.int64(lanes.ranges[slot, 2])
-            high = np.int64(lanes.ranges[slot, 2 * ndim - 3]) + 1
-            counts[left * stride + low] += 1
-            counts[left * stride + high] -= 1
-            counts[right * stride + low] -= 1
-            counts[right * stride + high] += 1
+        note_range(lanes.ranges, slot, stride, corners, dim)
     return entries
 
 
@@ -182,6 +201,8 @@ def fill_lanes(members, counts, lanes, shift, boxes, dim):
         for other in range(block, lanes.offsets[lane + 1]):
             empty_block(lanes, other, dim)
         settle_starts(lanes.starts, lanes.offsets[lane], block)
+    for other in range(lanes.offsets[counts.shape[0]], lanes.starts.shape[0]):
+        empty_block(lanes, other, dim)
     lanes.meta[ENTRIES] = members.shape[0]
 
 

@@ -1,37 +1,35 @@
-"""Changing swept lanes: a few entries one by one, or all that moved a little in place.
+"""Changing a few entries of swept lanes, one by one.
 
-One by one, an entry leaves a gap where it was; where it comes to, the gap nearest behind is moved
-there, one entry a block. In place, all blocks are packed again with the present boxes, and entries
-are exchanged between neighbouring blocks until those are in order: insertion sort, as each goes
-only as far as it has to, and linear as long as motion is small against the length of a block::
+An entry that leaves makes a gap in its block. Where it comes to, the nearest gap behind is moved to
+the block that it belongs to, one entry a block: the highest of each goes on to the next::
 
-    lower bounds    [1 2 5 9] [6 7 8 8]     exchange 9 with 6     [1 2 5 6] [9 7 8 8]
+    lower bounds    [1 2 5 9] [11 12 14 15] [17 - - -]     enter 6
+                    [1 2 5 6] [9 11 12 14]  [15 17 - -]
+
+The order of blocks stays as good as it was; motion by less than a block is long changes nothing.
 """
 
 import numpy as np
 
 from spatialindex.kernels.blocks import clear_lane, copy_lane, write_lane
 from spatialindex.kernels.jit import kernel
-from spatialindex.kernels.simd import LANES, down32, local_ints, pack8, prefetch
-from spatialindex.kernels.sweep.build import lowest_start, settle_starts
+from spatialindex.kernels.simd import LANES, down32
 from spatialindex.kernels.sweep.lanes import (
     ABSENT,
     AXIS,
     ENTRIES,
     N_LANES,
-    SWAPS,
-    home_mask,
+    SHIFTS,
+    is_same_range,
     is_unused,
     write_range,
 )
 from spatialindex.kernels.sweep.tree import refresh_path
 
-__all__ = ["NO_ROOM", "add_slots", "move_slots", "pack_blocks", "remove_slots", "sort_blocks"]
+__all__ = ["NO_ROOM", "add_slots", "move_slots", "remove_slots"]
 
 NO_ROOM = -1
 """What kernels return when a lane is full: build all anew."""
-
-_AHEAD = 2  # blocks whose boxes are asked for before they are needed
 
 
 @kernel
@@ -87,18 +85,6 @@ def _highest(bounds, block, axis):
     for lane in range(LANES):
         if bounds[block, axis, lane] >= highest:
             highest = bounds[block, axis, lane]
-            found = lane
-    return found
-
-
-@kernel
-def _lowest(bounds, block, axis):
-    """Return the lane with the lowest lower bound of a block along the sweep axis; -1: empty."""
-    found = -1
-    lowest = np.float32(np.inf)
-    for lane in range(LANES):
-        if bounds[block, axis, lane] <= lowest:
-            lowest = bounds[block, axis, lane]
             found = lane
     return found
 
@@ -169,7 +155,7 @@ def _make_gap(lanes, tree, lane, key, dim):
         _start_at(lanes, behind, value)
         _carry(lanes, behind, gap, before, highest, dim)
         refresh_path(lanes, tree, behind, dim)
-        lanes.meta[SWAPS] += 1
+        lanes.meta[SHIFTS] += 1
         behind = before
         if behind == block:
             _start_at(lanes, block, key)
@@ -269,15 +255,6 @@ def add_slots(lanes, tree, slots, boxes, dim):
 
 
 @kernel
-def _is_same_range(ranges, slot, fresh):
-    """Tell if the range of a slot is the one in the first row of `fresh`."""
-    is_same = True
-    for k in range(ranges.shape[1]):
-        is_same &= ranges[slot, k] == fresh[0, k]
-    return is_same
-
-
-@kernel
 def move_slots(lanes, tree, slots, boxes, dim, fresh):
     """Bring the entries of moved slots up to date; `NO_ROOM` when a lane is full.
 
@@ -286,7 +263,7 @@ def move_slots(lanes, tree, slots, boxes, dim, fresh):
     for i in range(slots.shape[0]):
         slot = np.int64(slots[i])
         count = write_range(boxes, slot, lanes.frame, lanes.meta, dim, fresh, 0)
-        if count == 1 and _is_same_range(lanes.ranges, slot, fresh):
+        if count == 1 and is_same_range(lanes.ranges, slot, fresh):
             bits = (1 << (len(dim) - 1)) - 1
             if _rewrite(lanes, tree, np.int64(lanes.homes[slot]), slot, bits, boxes, dim):
                 continue
@@ -296,103 +273,3 @@ def move_slots(lanes, tree, slots, boxes, dim, fresh):
         if _enter(lanes, tree, slot, boxes, dim) < 0:
             return NO_ROOM
     return 0
-
-
-@kernel
-def pack_blocks(lanes, flat, boxes, dim, fresh, strays):
-    """Write the present boxes to all entries, and list the slots whose lanes are others now.
-
-    `flat` is ``lanes.slots`` as one row; `fresh` as in `move_slots`. Returns the number of strays,
-    which stay in their old lanes, or one more than there is room for as soon as there are more.
-    """
-    rows = local_ints()
-    n_strays = 0
-    end = lanes.starts.shape[0]
-    for block in range(end):
-        if is_unused(lanes.starts, block):
-            continue
-        ahead = min(block + _AHEAD, end - 1)
-        last = -1
-        for lane in range(LANES):
-            prefetch(boxes, max(np.int64(lanes.slots[ahead, lane]), 0))
-            rows[lane] = lanes.slots[block, lane]
-            last = max(last, rows[lane])
-        if last < 0:
-            continue
-        has_gap = False
-        for lane in range(LANES):
-            if rows[lane] < 0:
-                rows[lane] = last
-                has_gap = True
-        lanes.exact[block] = pack8(lanes.bounds, block, boxes, rows, 0, LANES, -1, dim)
-        if has_gap:
-            for lane in range(LANES):
-                if lanes.slots[block, lane] < 0:
-                    _empty_lane(lanes, block, lane, dim)
-        homes = home_mask(lanes.first, block, dim)
-        for lane in range(LANES):
-            if (homes >> np.uint64(lane)) & np.uint64(1) == 0:
-                continue
-            slot = np.int64(lanes.slots[block, lane])
-            write_range(boxes, slot, lanes.frame, lanes.meta, dim, fresh, 0)
-            if not _is_same_range(lanes.ranges, slot, fresh):
-                if n_strays < strays.shape[0]:
-                    strays[n_strays] = slot
-                n_strays += 1
-        if n_strays > strays.shape[0]:
-            return n_strays
-    return n_strays
-
-
-@kernel
-def _exchange(lanes, block, lane, other, other_lane, dim):
-    """Exchange two entries."""
-    for d in range(2 * len(dim)):
-        value = lanes.bounds[block, d, lane]
-        lanes.bounds[block, d, lane] = lanes.bounds[other, d, other_lane]
-        lanes.bounds[other, d, other_lane] = value
-    slot = lanes.slots[block, lane]
-    lanes.slots[block, lane] = lanes.slots[other, other_lane]
-    lanes.slots[other, other_lane] = slot
-    one = (np.int64(lanes.exact[block]) >> lane) & 1
-    two = (np.int64(lanes.exact[other]) >> other_lane) & 1
-    lanes.exact[block] = (lanes.exact[block] & ~np.uint8(1 << lane)) | np.uint8(two << lane)
-    lanes.exact[other] = (lanes.exact[other] & ~np.uint8(1 << other_lane)) | np.uint8(
-        one << other_lane
-    )
-    bits = _bits_of(lanes, block, lane, dim)
-    _set_bits(lanes, block, lane, _bits_of(lanes, other, other_lane, dim), dim)
-    _set_bits(lanes, other, other_lane, bits, dim)
-
-
-@kernel
-def sort_blocks(lanes, dim, most):
-    """Bring blocks that were packed anew into order and settle their starts.
-
-    One pass from the first block to the last: what lies too far back is carried on for as long as
-    it has to, what lies too far ahead comes back by a block. Returns the number of exchanges, more
-    than `most` as soon as there are more; then everything has to be built anew.
-    """
-    axis = lanes.meta[AXIS]
-    bounds, starts = lanes.bounds, lanes.starts
-    swaps = 0
-    for lane in range(lanes.offsets.shape[0] - 1):
-        first, block = lanes.offsets[lane], lanes.offsets[lane]
-        while not is_unused(starts, block):
-            if not is_unused(starts, block + 1):
-                while True:
-                    high = _highest(bounds, block, axis)
-                    low = _lowest(bounds, block + 1, axis)
-                    if high < 0 or low < 0:
-                        break
-                    if bounds[block, axis, high] <= bounds[block + 1, axis, low]:
-                        break
-                    _exchange(lanes, block, high, block + 1, low, dim)
-                    swaps += 1
-            starts[block] = lowest_start(bounds, block, axis)
-            block += 1
-        settle_starts(starts, first, block)
-        if swaps > most:
-            break
-    lanes.meta[SWAPS] += swaps
-    return swaps

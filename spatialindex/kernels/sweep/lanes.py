@@ -19,7 +19,7 @@ AXIS = 0  # the sweep axis
 ACROSS = 1  # the two axes across it; in 2D the second is the first again
 N_LANES = 3  # lanes along each of them; in 2D the second is 1
 ENTRIES = 5
-SWAPS = 6  # entries that were put into order by exchanging them with neighbours, since ever
+SHIFTS = 6  # places that entries were shifted by to be in order again, since ever
 META = 8
 
 
@@ -71,6 +71,15 @@ def write_range(boxes, i, frame, meta, dim, out, row):
         out[row, 2 * k + 1] = high
         count *= high - low + 1
     return count
+
+
+@kernel
+def is_same_range(ranges, slot, fresh):
+    """Tell if the range of a slot is the one in the first row of `fresh`."""
+    is_same = True
+    for k in range(ranges.shape[1]):
+        is_same &= ranges[slot, k] == fresh[0, k]
+    return is_same
 
 
 @kernel
