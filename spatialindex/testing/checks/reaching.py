@@ -104,16 +104,16 @@ def check_ignored_ids_are_not_seen(factory: Factory, ndim: int) -> None:
     """One id for all rows, one a row, -1, an unknown one, the only one, one used again."""
     rng = np.random.default_rng(103)
     twin = Twin(factory(ndim))
-    ids = sparse_ids(rng, 120)
-    twin.insert(lattice_boxes(rng, 120, ndim), ids)
-    for method, args, options in _calls(rng, twin.index.boxes(), 30):
+    ids = sparse_ids(rng, 80)
+    twin.insert(lattice_boxes(rng, 80, ndim), ids)
+    for method, args, options in _calls(rng, twin.index.boxes(), 16):
         ask = getattr(twin, method)
         found = ask(*args, **options)
         one = int(np.max(found[0], initial=0))
         for ignore in (None, -1, one, int(ids[0]), 1000, 2**62, np.int64(ids[1])):
             ask(*args, **options, ignore=ignore)
-        ask(*args, **options, ignore=rng.choice(ids, 30))
-        ask(*args, **options, ignore=rng.choice([-1, 1000, *ids.tolist()], 30).tolist())
+        ask(*args, **options, ignore=rng.choice(ids, 16))
+        ask(*args, **options, ignore=rng.choice([-1, 1000, *ids.tolist()], 16).tolist())
         # each row without what it meets first, and without what it meets next
         if method in ("raycast", "boxcast"):
             first = ask(*args, **options).ids
