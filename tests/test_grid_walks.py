@@ -196,6 +196,16 @@ def walked(box, motion, last, edge, lowest, highest):
     return slabs, n
 
 
+def test_a_slab_that_is_passed_beside_the_occupied_bounds_has_no_cells(grid):
+    # the walk begins and ends, within the slack, on two sides of the only slab
+    index = grid(ndim=3, cell_size=72.0)
+    index.insert([-9.0, 0.7, 0.8, -5.4, 13.5, 0.9])
+    box, motion = [1.5, 13.0, 10.5, 1.6, 13.1, 10.6], [10.6, 0.0, -9.7]
+    assert walked(box, motion, 1.0, 72.0, (-1, 0, 0), (-1, 0, 0)) == ([], 1)
+    assert index.boxcast(box, motion).ids == -1
+    assert len(index.boxcast_all(box, motion).rows) == 0
+
+
 def test_a_walk_goes_slab_by_slab():
     slabs, n = walked([0.5, 0.5] * 2, [8.0, 4.0], 0.5, 1.0, (-100, -100), (100, 100))
     assert n == 5

@@ -53,6 +53,8 @@ def first_hits(grid, ask, edge, start, stop, best, dim):
             is_scan = walked > blocks
             if is_scan:
                 break
+            if cells == 0.0:
+                continue
             _first_in_cells(grid, span, q, out, ask, row, best, dim)
             if best.counts[row]:
                 reach = min(reach, best.values[row, 0])
@@ -104,6 +106,8 @@ def all_hits(grid, ask, edge, start, stop, seen, counts, out, limit, dim):
             is_scan = walked > blocks
             if is_scan:
                 break
+            if cells == 0.0:
+                continue
             k = _hits_in_cells(grid, span, q, soonest, seen, ask, row, dim, out, k)
         if is_scan:
             for block in range(blocks):

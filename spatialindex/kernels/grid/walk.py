@@ -115,8 +115,8 @@ def plan_walk(exact, row, edge, meta, plan, dim):
 def reached_slab(i, exact, row, reach, edge, meta, plan, span, dim):
     """Write the range of cells of slab number `i` to `span`, three first and three last.
 
-    Returns how many cells that are, as a float, or -1 when the box does not get there by the time
-    `reach`.
+    Returns how many cells that are, as a float; 0, with nothing written, when the box passes the
+    occupied bounds beside them, and -1 when it does not get there by the time `reach`.
     """
     ndim = len(dim)
     axis = np.int64(plan[_AXIS])
