@@ -7,7 +7,10 @@ of hundreds of boxes, and draws fewer examples.
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+import spatialindex as si
 
 
 def is_set(variable):
@@ -15,6 +18,8 @@ def is_set(variable):
 
 
 IS_SMALL = is_set("SPATIALINDEX_SMALL")
+
+STRUCTURES = [entry.name for entry in si.structures()]
 
 SMALL_CHECKS = {
     "a_teleport_leaves_nothing_behind",
@@ -75,12 +80,25 @@ def pytest_configure(config):
         )
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
+    for item in items:
+        group = compiled_together(item)
+        if group:
+            item.add_marker(pytest.mark.xdist_group(group))
     if not IS_SMALL:
         return
     small = [item for item in items if not is_large(item)]
     config.hook.pytest_deselected(items=[item for item in items if is_large(item)])
     items[:] = small
+
+
+def compiled_together(item):
+    """Name what a test of a structure compiles: one process should, and not each of them."""
+    words = item.callspec.id if hasattr(item, "callspec") else ""
+    names = [name for name in STRUCTURES if name in words]
+    ndim = next((ndim for ndim in ("2D", "3D") if ndim in words), "")
+    return f"{max(names, key=len)}-{ndim}" if names else None
 
 
 def is_large(item):
