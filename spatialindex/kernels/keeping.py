@@ -46,7 +46,7 @@ def merge_kept(kept, slots, marks, found, out):
             gone = one < 0 or two < 0 or marks[one] != 0 or marks[two] != 0
             k += 0 if gone else 1
         else:
-            k += 1 - (marks[a] | marks[b])
+            k += 1 - np.int64(marks[a] | marks[b])
     for i in range(j, n_found):
         out[k, 0] = found[i, 0]
         out[k, 1] = found[i, 1]
