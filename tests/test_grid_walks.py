@@ -234,6 +234,14 @@ def test_walks_of_extreme_numbers_are_not_planned():
     assert walk.is_plannable(1e-100)
 
 
+def test_bounds_are_chosen_of_the_largest_coordinates():
+    # whose mean is beyond all floats
+    largest = np.finfo(np.float64).max
+    index = si.UniformGrid(ndim=2)
+    ids = index.insert([[largest / 2, 0, largest, 1], [largest, 0, largest, 2]])
+    assert index.query([largest, 1, math.inf, 1]).tolist() == ids.tolist()
+
+
 def test_ranges_noted_only_grow():
     meta = np.zeros(META, np.int64)
     ranges = np.array([[0, 0, 3, 1], [cells.WIDE, 0, 9, 9], [2, 2, 2, 4]], np.int32)

@@ -95,7 +95,8 @@ def choose_dense(
         most = min(_PLACES_IN_A_WORLD * n + 65536, MOST_PLACES) if is_free else MOST_PLACES
     around = np.concatenate([boxes[:, :ndim].min(0), boxes[:, ndim:].max(0)])
     sample = boxes[:: max(1, n // _SAMPLE)]
-    center = np.median(sample[:, :ndim], axis=0)
+    # one of the values: the mean of two could be beyond all floats
+    center = np.sort(sample[:, :ndim], axis=0)[len(sample) // 2]
     middle_box = np.concatenate([center, center])
 
     def fitting(exponent: int) -> NDArray[np.float64] | None:

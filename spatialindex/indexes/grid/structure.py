@@ -349,18 +349,31 @@ class GridStructure:
         self, region: Region, k: int, ignored: NDArray[np.int32], *, workers: int = 1
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Search rings of cells around each point, and the wide list."""
-        shape = len(region.cull), k
-        search = partial(self._search, ask_region(self.table, region))
-        return collect_best(self.table, shape, ignored, search, workers=workers)
+        return self._best(region, k, ignored, workers)
 
     def first_hits(
         self, region: Region, ignored: NDArray[np.int32], *, workers: int = 1
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Walk the cells along each cast, and scan the wide list."""
-        shape = len(region.cull), 1
-        search = partial(self._search, ask_region(self.table, region))
-        slots, times = collect_best(self.table, shape, ignored, search, workers=workers)
+        slots, times = self._best(region, 1, ignored, workers)
         return slots[:, 0], times[:, 0]
+
+    def _best(
+        self, region: Region, k: int, ignored: NDArray[np.int32], workers: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Return the best of each row, asked in spatial order."""
+        ask = ask_region(self.table, region)
+        order = curve_order(ask, len(self.table), axes(self.table))
+        if len(order):
+            ask = ask._replace(cull=ask.cull[order], exact=ask.exact[order])
+            ignored = ignored[order] if len(ignored) else ignored
+        shape, search = (len(region.cull), k), partial(self._search, ask)
+        slots, values = collect_best(self.table, shape, ignored, search, workers=workers)
+        if len(order):
+            back = np.empty_like(order)
+            back[order] = np.arange(len(order), dtype=order.dtype)
+            slots, values = slots[back], values[back]
+        return slots, values
 
     def _search(self, ask: Ask, best: Best, start: int, stop: int) -> None:
         """Offer wide objects to the bests of some rows, so that fewer cells are looked into."""

@@ -111,7 +111,9 @@ def all_hits(grid, ask, edge, start, stop, seen, counts, out, limit, dim):
             k = _hits_in_cells(grid, span, q, soonest, seen, ask, row, dim, out, k)
         if is_scan:
             for block in range(blocks):
-                k = _hits_in_block(grid, block, q, soonest, seen, ask, row, dim, out, k)
+                met = cast8(grid.bounds, block, q, soonest, dim)
+                if met != 0:
+                    k = _hits_in_block(met, grid, block, soonest, seen, ask, row, dim, out, k)
         if counts.shape[0]:
             counts[row] += k - before
         if k > limit:
@@ -128,15 +130,16 @@ def _hits_in_cells(grid, span, q, soonest, seen, ask, row, dim, out, k):
                 at = find_cell(grid.cells, grid.meta, x, y, z, dim)
                 block = np.int64(grid.cells[at, len(dim)]) if at >= 0 else -1
                 while block >= 0:
-                    k = _hits_in_block(grid, block, q, soonest, seen, ask, row, dim, out, k)
+                    met = cast8(grid.bounds, block, q, soonest, dim)
+                    if met != 0:
+                        k = _hits_in_block(met, grid, block, soonest, seen, ask, row, dim, out, k)
                     block = np.int64(grid.link[block])
     return k
 
 
 @kernel
-def _hits_in_block(grid, block, q, soonest, seen, ask, row, dim, out, k):
-    """Answer a cast from the members of a block that it has not met before."""
-    met = cast8(grid.bounds, block, q, soonest, dim)
+def _hits_in_block(met, grid, block, soonest, seen, ask, row, dim, out, k):
+    """Answer a cast from the lanes in `met` of a block that it has not met before."""
     mask = np.uint64(0)
     while met != 0:
         lane = lowest_bit(met)
