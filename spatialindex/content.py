@@ -22,7 +22,7 @@ from spatialindex.checks import as_boxes
 from spatialindex.constants import ALL, DEFAULT_LAYER, MAX_ROWS, NDIMS
 from spatialindex.errors import InvalidArgumentError, SpatialIndexError
 from spatialindex.execution import NO_LIMIT
-from spatialindex.keeping import KeptPairs
+from spatialindex.keeping import KeptAnswers
 from spatialindex.objects import ObjectTable, as_ids, as_layers
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Content", "seen_layers"]
 
-_PLAIN_OPTIONS = (DEFAULT_LAYER, ALL, False, False, False)  # of insert
+_PLAIN_OPTIONS = (DEFAULT_LAYER, ALL, False, False, False, False)  # of insert, and more flags
 _KEPT_SHARE = 0.05  # of the objects changed: beyond, pairs from scratch; structures know better
 
 
@@ -51,17 +51,38 @@ class Content:
         for name, value in parameters.items():
             setattr(self, name, value)
         self.max_rows = MAX_ROWS
-        self._table = ObjectTable(int(ndim))
+        if not hasattr(self, "_table"):  # else it is somebody else's, see `structure_on`
+            self._table = self._make_table(int(ndim))
         self._structure = structure(self._table, **parameters)
         self._version = 0
         self._bounds: tuple[int, NDArray[np.float64] | None] = (-1, None)  # of some version
         self._is_synced = True
         self._is_torn = False  # set while changes are taken in: an exception leaves it set
         self._is_fresh = True
-        self._kept = KeptPairs()
+        self._kept = KeptAnswers()
         self._single: Single | None = None
         self._most_answers = 0
         self._lock = threading.RLock()
+
+    def _make_table(self, ndim: int) -> ObjectTable:
+        """Make the table that the index owns."""
+        return ObjectTable(ndim)
+
+    @classmethod
+    def structure_on(cls, table: ObjectTable, **parameters: Any) -> Structure:
+        """Make the structure of this class, its parameters checked, on somebody else's table.
+
+        Parameters
+        ----------
+        table : ObjectTable
+            What the structure reads; whoever owns it tells the structure of changes.
+        **parameters
+            Declared parameters of the class.
+        """
+        index = cls.__new__(cls)
+        index._table = table
+        index.__init__(table.ndim, **parameters)  # type: ignore[misc]
+        return index._structure
 
     # -- what is in it ------------------------------------------------------------------------
 
@@ -226,17 +247,6 @@ class Content:
         >>> index.insert([[2, 0, 3, 1], [4, 0, 5, 1]], ids=[70, 7])
         array([70,  7])
         """
-        checked = as_boxes(boxes, self.ndim)
-        many = checked.reshape(-1, 2 * self.ndim)
-        options = (layer, mask, static, asleep, sensor)
-        if checked.ndim == 1 and ids is None and all(map(is_, options, _PLAIN_OPTIONS)):
-            self._admit(many)
-            with self._change():
-                id_ = self._table.insert_one(checked)
-            if id_ >= 0:
-                return id_
-        keys = None if ids is None else as_ids(ids).reshape(-1)
-        self._admit(many)
         state = {
             "layer": layer,
             "mask": mask,
@@ -244,6 +254,21 @@ class Content:
             "asleep": asleep,
             "sensor": sensor,
         }
+        return self._insert(boxes, ids, state)
+
+    def _insert(self, boxes: ArrayLike, ids: ArrayLike | None, state: dict[str, Any]) -> Any:
+        """Add objects with the options of `state`."""
+        checked = as_boxes(boxes, self.ndim)
+        many = checked.reshape(-1, 2 * self.ndim)
+        is_plain = all(map(is_, state.values(), _PLAIN_OPTIONS))
+        if checked.ndim == 1 and ids is None and is_plain:
+            self._admit(many)
+            with self._change():
+                id_ = self._table.insert_one(checked)
+            if id_ >= 0:
+                return id_
+        keys = None if ids is None else as_ids(ids).reshape(-1)
+        self._admit(many)
         with self._change():
             new = self._table.insert(many, keys, state)
         return new if checked.ndim == 2 else int(new[0])
@@ -276,14 +301,19 @@ class Content:
                 with self._change():
                     self._table.update_one(slot, many[0])
                 return
-        slots = np.atleast_1d(self._slots(ids, once=True))
-        if len(many) != len(slots):
-            raise InvalidArgumentError(
-                f"{len(many)} boxes for {len(slots)} ids; pass one box an id"
-            )
-        self._admit(many)
+        slots = self._slots_for(ids, many)
         with self._change():
             self._table.update(slots, many)
+
+    def _slots_for(self, ids: ArrayLike | None, boxes: NDArray[np.float64]) -> NDArray[np.int32]:
+        """Return the slots of ids that are to have new checked boxes."""
+        slots: NDArray[np.int32] = np.atleast_1d(self._slots(ids, once=True))
+        if len(boxes) != len(slots):
+            raise InvalidArgumentError(
+                f"{len(boxes)} boxes for {len(slots)} ids; pass one box an id"
+            )
+        self._admit(boxes)
+        return slots
 
     def remove(self, ids: ArrayLike) -> None:
         """Take objects out.
@@ -338,7 +368,6 @@ class Content:
         InvalidArgumentError, UnknownIdError, DuplicateIdError
             Naming the first offending row. Nothing has been changed.
         """
-        slots = np.atleast_1d(self._slots(ids, once=True))
         state = {
             "layer": layer,
             "mask": mask,
@@ -346,6 +375,11 @@ class Content:
             "asleep": asleep,
             "sensor": sensor,
         }
+        self._restate(ids, state)
+
+    def _restate(self, ids: ArrayLike | None, state: dict[str, Any]) -> None:
+        """Change what is not None in `state`."""
+        slots = np.atleast_1d(self._slots(ids, once=True))
         with self._change():
             self._table.set_state(slots, state)
 
@@ -385,8 +419,7 @@ class Content:
         """Hand changes to the kept pairs and to the structure."""
         if changes is None:
             return
-        share = getattr(self._structure, "kept_share", _KEPT_SHARE)
-        self._kept.note(changes, share * len(self))
+        self._kept.note(changes, self._most_changed)
         if self._table.is_sparse():
             self._kept.forget()  # the slots noted as changed are renumbered
             self._table.compact()
@@ -394,6 +427,11 @@ class Content:
         else:
             self._structure.apply(changes)
         self._is_fresh = False
+
+    def _most_changed(self, rule: int) -> float:
+        """Return after how many changes pairs under a rule are found afresh."""
+        share: float = getattr(self._structure, "kept_share", _KEPT_SHARE)
+        return share * len(self)
 
     def rebuild(self) -> None:
         """Build the structure afresh; never changes an answer, and costs nothing when it is fresh.

@@ -87,16 +87,17 @@ class BoxIndex(Regions, Reaching, Relations):
             self._sync()
             self._table.validate()
             self._structure.validate()
-            kept = self._kept
-            if kept.rows is None or kept.options is None or kept.n_changed:
-                return
-            rows = self._structure.pairs(self._table.pair_rule(*kept.options), limit=NO_LIMIT)
             labels = self._table.labels()
-            fresh = named_rows(rows, 0, labels, labels, is_pair=True, sort=True)
-            if not np.array_equal(fresh, kept.rows):
-                raise InvariantError(
-                    f"kept pairs: {len(kept.rows)} rows differ from the {len(fresh)} found afresh"
-                )
+            for rule, kept in self._kept:
+                if kept.n_changed:
+                    continue
+                rows = self._structure.pairs(rule, limit=NO_LIMIT)
+                fresh = named_rows(rows, 0, labels, labels, is_pair=True, sort=True)
+                if not np.array_equal(fresh, kept.rows):
+                    raise InvariantError(
+                        f"kept pairs: {len(kept.rows)} rows differ from the {len(fresh)} "
+                        "found afresh"
+                    )
 
     def copy(self) -> Self:
         """Return an independent copy, which goes on giving out ids from the same highest one."""

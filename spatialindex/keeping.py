@@ -1,13 +1,18 @@
-"""The pairs of the last call, kept until something changes, and what has changed since.
+"""The pairs of the last calls, kept until something changes, and what has changed since.
 
 Most objects of most scenes rest or move where nobody is. After a few changes the next pairs are the
 kept ones, less the rows of changed objects, plus what the changed objects touch now: what is asked
 follows what changed, and one pass over the kept rows merges it in. When much has changed, pairs
 from scratch are cheaper; where that border lies is a measured constant of each structure.
+
+Pairs are kept under the rule they passed (`ObjectTable.pair_rule`), for a few rules at once: an
+engine wants active pairs to solve, and pairs among all that is not static for what began and ended.
+Options that mean the same in a table without sleepers or sensors share their rows.
 """
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,65 +20,54 @@ import numpy as np
 from spatialindex.constants import ID_DTYPE, SLOT_DTYPE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from numpy.typing import NDArray
 
     from spatialindex.objects import Changes, ObjectTable
 
-__all__ = ["KeptPairs"]
+__all__ = ["KeptAnswers", "KeptPairs", "closed", "opened"]
 
 _NO_SLOTS = np.empty((0, 2), SLOT_DTYPE)
+_MOST_RULES = 4  # kept at once: beyond, those that were asked for longest ago go
 
 
 class KeptPairs:
-    """Rows of one answer of `pairs`, the options they were asked with, and slots changed since.
+    """Rows of one answer of `pairs`, and slots changed since.
 
-    Attributes
+    Parameters
     ----------
-    rows : (m, 2) int64 array or None
-        The answer, read-only.
-    options : tuple or None
-        What was asked last, kept when the rows are forgotten.
+    rows : (m, 2) int64 array
+        The answer in canonical order; it becomes read-only.
     """
 
-    def __init__(self) -> None:
-        self.rows: NDArray[np.int64] | None = None
-        self.options: tuple[str, str] | None = None
+    def __init__(self, rows: NDArray[np.int64]) -> None:
+        rows.flags.writeable = False
+        self.rows = rows
         self._changed: list[NDArray[np.int32]] = []
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        if self.rows is not None:
-            self.rows.flags.writeable = False  # copies and pickles forget it
+        self.rows = closed(self.rows)
+
+    def __copy__(self) -> KeptPairs:
+        other = KeptPairs(self.rows)
+        other._changed = list(self._changed)
+        return other
 
     @property
     def nbytes(self) -> int:
         """Memory in bytes."""
-        changed = sum(slots.nbytes for slots in self._changed)
-        return changed + (0 if self.rows is None else self.rows.nbytes)
+        return self.rows.nbytes + sum(slots.nbytes for slots in self._changed)
 
     @property
     def n_changed(self) -> int:
         """Number of changes since, an object that changed at several times counted each time."""
         return sum(len(slots) for slots in self._changed)
 
-    def note(self, changes: Changes, most: float) -> None:
-        """Note changed slots; with more than `most` of them the rows are not worth keeping."""
-        if self.rows is None:
-            return
+    def note(self, changes: Changes) -> None:
+        """Note changed slots."""
         self._changed += [slots for slots in changes if len(slots)]
-        if self.n_changed > most:
-            self.forget()
-
-    def forget(self) -> None:
-        """Drop the rows, not what was asked."""
-        self.rows = None
-        self._changed = []
-
-    def keep(self, options: tuple[str, str], rows: NDArray[np.int64]) -> None:
-        """Keep an answer in canonical order; it becomes read-only."""
-        rows.flags.writeable = False
-        self.rows, self.options = rows, options
-        self._changed = []
 
     def marks(self, table: ObjectTable) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
         """Return marks of all changed slots, and those that hold an object, ascending."""
@@ -90,11 +84,88 @@ class KeptPairs:
         """Return the rows without marked members and with `found`, both in canonical order."""
         from spatialindex.kernels.keeping import merge_kept
 
-        assert self.rows is not None
         out = np.empty((len(self.rows) + len(found) + 1, 2), ID_DTYPE)
-        slots = table.member_slots(self.rows)
-        # the kept rows are read-only for users; to the kernel they are as any others
-        self.rows.flags.writeable = True
-        n = merge_kept(self.rows, _NO_SLOTS if slots is None else slots, marks, found, out)
-        self.rows.flags.writeable = False
+        with opened(self.rows):
+            slots = table.member_slots(self.rows)
+            n = merge_kept(self.rows, _NO_SLOTS if slots is None else slots, marks, found, out)
         return out[:n]
+
+
+def closed(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return rows read-only for users, as copies forget, of memory that kernels can be given.
+
+    Pickles may bring back rows that lie in a bytes object, and cannot ever be written to.
+    """
+    try:
+        rows.flags.writeable = True
+    except ValueError:
+        rows = rows.copy()
+    rows.flags.writeable = False
+    return rows
+
+
+@contextmanager
+def opened(rows: NDArray[np.int64]) -> Iterator[None]:
+    """Let a kernel read rows that are read-only for users: to it they are as any others."""
+    rows.flags.writeable = True
+    try:
+        yield
+    finally:
+        rows.flags.writeable = False
+
+
+class KeptAnswers:
+    """Kept pairs by pair rule.
+
+    Attributes
+    ----------
+    options : tuple or None
+        What the last call of `pairs` asked for, remembered when its rows are forgotten.
+    """
+
+    def __init__(self) -> None:
+        self.options: tuple[str, str] | None = None
+        self._of_rule: dict[int, KeptPairs] = {}  # the rule asked for last comes last
+
+    def __copy__(self) -> KeptAnswers:
+        other = KeptAnswers()
+        other.options = self.options
+        other._of_rule = {rule: kept.__copy__() for rule, kept in self._of_rule.items()}
+        return other
+
+    def __len__(self) -> int:
+        return len(self._of_rule)
+
+    def __iter__(self) -> Iterator[tuple[int, KeptPairs]]:
+        return iter(self._of_rule.items())
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes."""
+        return sum(kept.nbytes for kept in self._of_rule.values())
+
+    def of(self, rule: int) -> KeptPairs | None:
+        """Return what is kept of the pairs under a rule, None when nothing is."""
+        return self._of_rule.get(rule)
+
+    def keep(self, rule: int, rows: NDArray[np.int64]) -> None:
+        """Keep an answer in canonical order, which is up to date; it becomes read-only."""
+        kept = self._of_rule.pop(rule, None)
+        is_same = kept is not None and kept.rows is rows and not kept.n_changed
+        self._of_rule[rule] = kept if kept is not None and is_same else KeptPairs(rows)
+        if len(self._of_rule) > _MOST_RULES:
+            del self._of_rule[next(iter(self._of_rule))]
+
+    def note(self, changes: Changes, most: Callable[[int], float]) -> None:
+        """Note changed slots; rows with more than ``most(rule)`` changes are not worth keeping."""
+        for rule, kept in list(self._of_rule.items()):
+            kept.note(changes)
+            if kept.n_changed > most(rule):
+                del self._of_rule[rule]
+
+    def forget(self, rule: int | None = None) -> None:
+        """Drop the rows of a rule, None for all of them, not what was asked."""
+        if rule is None:
+            self._of_rule = {}
+        else:
+            self._of_rule.pop(rule, None)

@@ -328,8 +328,10 @@ class ObjectTable:
 
     def pair_rule(self, among: str, sensors: str) -> int:
         """Return the rule of `kernels.decide` for these options, 0 when nothing can be left out."""
+        if among == "active" and not self._has_asleep:
+            among = "dynamic"  # the same then, under one rule
         rule = 1 if self._has_layers or self._has_layerless else 0
-        if self._has_static or (among == "active" and self._has_asleep):
+        if self._has_static or among == "active":
             rule |= AMONG.index(among) << 1
         if self._has_sensors or sensors == "only":
             rule |= SENSORS.index(sensors) << 3
@@ -483,6 +485,10 @@ class ObjectTable:
         if bit == _ADDED or not before & _ADDED:
             before |= bit
         self._pending[slot] = before | _TOUCHED
+
+    def note_moved(self, slots: NDArray[np.int32]) -> None:
+        """Note that what slots cover, each once, has changed, whether their boxes have or not."""
+        self._mark(slots, slots, _MOVED)
 
     def take_changes(self) -> Changes | None:
         """Hand out the changes since the last call, None when there are none."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from spatialindex.keeping import KeptPairs
     from spatialindex.protocol import Among, Index, Sensors
 
 __all__ = ["Relations"]
@@ -78,34 +79,38 @@ class Relations(Content):
         workers = check_workers(workers)
         with self._lock:
             self._sync()
-            if self._kept.rows is None or self._kept.options != options:
-                pairs = self._all_pairs(options, sort=sort, workers=workers)
-            elif self._kept.n_changed:
-                pairs = self._changed_pairs(options, workers=workers)
-            else:
-                pairs = self._kept.rows
-            if len(pairs) > self.max_rows:
-                raise too_large(self.max_rows)
-            if sort or self._kept.rows is not None:
-                self._kept.keep(options, pairs)
+            pairs = self._present_pairs(options, sort=sort, workers=workers)
+            self._kept.options = options
             return pairs
 
-    def _all_pairs(
+    def _present_pairs(
         self, options: tuple[str, str], *, sort: bool, workers: int
     ) -> NDArray[np.int64]:
-        """Return pairs from scratch."""
-        self._kept.forget()
+        """Return pairs from what is kept, or from scratch; the structure is up to date."""
         rule = self._table.pair_rule(*options)
+        kept = self._kept.of(rule)
+        if kept is None:
+            pairs = self._all_pairs(rule, sort=sort, workers=workers)
+        elif kept.n_changed:
+            pairs = self._changed_pairs(kept, rule, workers=workers)
+        else:
+            pairs = kept.rows
+        if len(pairs) > self.max_rows:
+            raise too_large(self.max_rows)
+        if sort or kept is not None:
+            self._kept.keep(rule, pairs)
+        return pairs
+
+    def _all_pairs(self, rule: int, *, sort: bool, workers: int) -> NDArray[np.int64]:
+        """Return pairs from scratch."""
         rows = self._structure.pairs(rule, limit=self.max_rows, workers=workers)
-        self._kept.options = options
         labels = self._table.labels()
         return named_rows(rows, 0, labels, labels, is_pair=True, sort=sort, workers=workers)
 
-    def _changed_pairs(self, options: tuple[str, str], *, workers: int) -> NDArray[np.int64]:
+    def _changed_pairs(self, kept: KeptPairs, rule: int, *, workers: int) -> NDArray[np.int64]:
         """Return the kept pairs, less those of changed objects, plus what these touch now."""
         table = self._table
-        marks, changed = self._kept.marks(table)
-        rule = table.pair_rule(*options)
+        marks, changed = kept.marks(table)
         # two changed objects find each other twice
         limit = min(2 * self.max_rows, NO_LIMIT)
         rows = self._structure.touching(changed, rule, limit=limit, workers=workers)
@@ -113,7 +118,7 @@ class Relations(Content):
         rows = rows[(marks[rows[:, 1]] == 0) | (ids[:, 0] < ids[:, 1])]
         labels = table.labels()
         found = named_rows(rows, 0, labels, labels, is_pair=True, sort=True, workers=workers)
-        return self._kept.merged(table, marks, found)
+        return kept.merged(table, marks, found)
 
     def iter_pairs(
         self,

@@ -129,14 +129,71 @@ def test_a_copy_is_right_when_pairs_are_asked_while_it_is_made():
     index.insert([[0, 0, 1, 1], [1, 1, 2, 2], [5, 5, 6, 6]])
     index.pairs()
     index.update(0, [6, 6, 7, 7])
-    plain = index._kept.rows
+    ((_, kept),) = index._kept
+    plain = kept.rows
     asked = []
 
     def ask():
-        index._kept.rows = plain  # kernels take no subclass
+        kept.rows = plain  # kernels take no subclass
         asked.append(index.pairs().tolist())
 
-    index._kept.rows = plain.view(AskedWhileCopied)
-    index._kept.rows.ask = ask
+    kept.rows = plain.view(AskedWhileCopied)
+    kept.rows.ask = ask
     assert copy.deepcopy(index).pairs().tolist() == [[0, 2]]
     assert asked == [[[0, 2]]]
+
+
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+def test_kept_pairs_are_mended_after_pickling(protocol):
+    index = always_keeping("hash-grid")(2)
+    index.insert([[0, 0, 1, 1], [1, 1, 2, 2], [5, 5, 6, 6]])
+    index.pairs()
+    index = pickle.loads(pickle.dumps(index, protocol))
+    index.update(2, [2, 2, 3, 3])
+    assert index.pairs().tolist() == [[0, 1], [1, 2]]
+
+
+def test_pairs_of_several_options_are_kept_side_by_side(monkeypatch):
+    index = always_keeping("brute-force")(2)
+    index.insert(np.tile([0.0, 0, 1, 1], (6, 1)), asleep=[1, 1, 1, 0, 0, 0], static=[1, 0, 0] * 2)
+    wanted = ("active", "dynamic", "all")
+    before = {among: index.pairs(among=among) for among in wanted}
+    assert [len(rows) for rows in before.values()] == [9, 14, 15]
+    assert all(index.pairs(among=among) is before[among] for among in wanted)
+
+    def afresh(*args, **options):
+        raise AssertionError("pairs were found afresh")
+
+    index.update(5, [3, 3, 4, 4])
+    index.set_state(4, asleep=True)
+    index.query([0, 0, 1, 1])
+    with monkeypatch.context() as patch:
+        patch.setattr(type(index._structure), "pairs", afresh)
+        after = {among: index.pairs(among=among).tolist() for among in wanted}
+    index._kept.forget()
+    assert after == {among: index.pairs(among=among).tolist() for among in wanted}
+    assert [len(rows) for rows in after.values()] == [0, 9, 10]
+
+
+def test_options_that_mean_the_same_share_their_rows():
+    index = si.HashGrid(ndim=2)
+    index.insert(np.tile([0.0, 0, 1, 1], (3, 1)), static=[True, True, False])
+    assert index.pairs(among="dynamic") is index.pairs()
+    nbytes = index.nbytes
+    assert index.pairs(among="dynamic", sensors="exclude") is index.pairs()
+    assert index.nbytes == nbytes
+    index.set_state(2, asleep=True)
+    assert index.pairs().tolist() == []
+    assert index.pairs(among="dynamic").tolist() == [[0, 2], [1, 2]]
+
+
+def test_only_the_options_asked_last_are_kept():
+    index = always_keeping("hash-grid")(2)
+    index.insert(np.tile([0.0, 0, 1, 1], (4, 1)), asleep=[0, 0, 1, 1], sensor=[0, 1, 0, 1])
+    options = [(a, s) for a in ("active", "dynamic", "all") for s in ("include", "exclude", "only")]
+    for among, sensors in options:
+        index.pairs(among=among, sensors=sensors)
+    assert len(index._kept) == 4
+    kept = index.pairs(among="all", sensors="only")
+    index.pairs(among="active")
+    assert index.pairs(among="all", sensors="only") is kept

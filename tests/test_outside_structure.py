@@ -413,10 +413,9 @@ class CopiesByReference(XSorted):
 class KeepsPairsTooLong(XSorted):
     def set_state(self, ids, **state):
         kept = self.pairs().copy()
-        options = self._kept.options
         super().set_state(ids, **state)
         self._sync()
-        self._kept.keep(options, kept)
+        self._kept.keep(self._table.pair_rule("active", "include"), kept)
 
 
 class SwapsRows(XSorted):
