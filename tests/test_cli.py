@@ -114,6 +114,17 @@ def test_compare_hands_its_options_on(recording):
     assert value["left_out"] == ["frames 2 to 3 of 4, as asked"]
 
 
+def test_compare_times_neighbours_and_rays_when_they_are_asked_for(recording):
+    jobs = ("--jobs", "nearest, raycast", "--structures", "brute-force")
+    result = run("compare", recording, "--json", *jobs, *QUICK)
+    value = json.loads(result.stdout)["comparisons"][0]
+    assert value["agrees"]
+    assert value["frame_jobs"] == ["nearest", "raycast"]
+    assert value["rows"][0]["nearest"]["samples"] == value["rows"][0]["raycast"]["samples"] == 2
+    assert value["rows"][0]["pairs"] is None
+    assert value["checked"]["neighbors"] > value["checked"]["hits"] > 0
+
+
 def test_compare_ends_with_1_when_a_structure_differs(recording, wrong):
     result = run("compare", recording, "--structures", f"brute-force,{wrong}", *QUICK)
     assert result.exit_code == 1
@@ -165,6 +176,10 @@ def test_piped_output_has_no_control_characters(recording):
         ),
         (["compare", "uniform:n=10", "--param", "hash-grid.cell_size=-1"], "cell_size"),
         (["compare", "uniform:n=10", "--jobs", "pear"], "unknown job 'pear'; did you mean 'pairs'"),
+        (
+            ["compare", "uniform:n=10", "--jobs", "rays"],
+            "known: build, update, pairs, query, nearest, raycast",
+        ),
         (["compare", "uniform:n=10", "--frames", "0"], "see spatialindex compare --help"),
         (["compare", "uniform:n=10", "--budget", "0"], "see spatialindex compare --help"),
         (["compare"], "Missing argument 'SCENE...'; see spatialindex compare --help"),

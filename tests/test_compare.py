@@ -13,11 +13,12 @@ from rich.console import Console
 import spatialindex as si
 from spatialindex import oracle
 from spatialindex.comparison import forecast, runner
+from spatialindex.comparison.batches import NEIGHBORS, edge_points, edge_rays
 from spatialindex.comparison.contestants import EMPTY, Entrant
 from spatialindex.comparison.facts import scene_facts
 from spatialindex.comparison.planning import box_tests, estimated_pairs, spread
 from spatialindex.comparison.playback import Playback, edge_queries
-from spatialindex.comparison.results import JOBS, Row, Timing
+from spatialindex.comparison.results import DEFAULT_JOBS, JOBS, Row, Timing
 from spatialindex.comparison.verdict import decide, milliseconds
 from spatialindex.comparison.verification import difference
 from spatialindex.indexes.brute_force import BruteForce
@@ -98,6 +99,43 @@ class BlindQueries(_Toy):
     def query(self, boxes, **options):
         rows = super().query(boxes, **options)
         return rows[:-1] if np.ndim(boxes) == 2 else rows
+
+
+class NearSighted(_Toy):
+    """Finds the nearest, and takes the second for the third."""
+
+    name = "near-sighted"
+
+    def nearest(self, points, k=1, **options):
+        ids, distances = super().nearest(points, k, **options)
+        if np.ndim(points) == 2 and k == NEIGHBORS:
+            ids[:, 2] = ids[:, 1]
+        return si.Neighbors(ids, distances)
+
+
+class LateRays(_Toy):
+    """Meets everything one step of the floats too late."""
+
+    name = "late-rays"
+
+    def raycast(self, *rays, **options):
+        ids, t = super().raycast(*rays, **options)
+        return si.RayHits(ids, np.nextafter(t, np.inf))
+
+
+class SinglePrecision(_Toy):
+    name = "single-precision"
+
+    def raycast(self, *rays, **options):
+        ids, t = super().raycast(*rays, **options)
+        return si.RayHits(ids, np.float32(t))
+
+
+class RowsOfHits(_Toy):
+    name = "rows-of-hits"
+
+    def raycast(self, *rays, **options):
+        return super().raycast_all(*rays, **options).rows
 
 
 class Raises(_Toy):
@@ -234,6 +272,111 @@ def test_parameters_make_contestants_of_one_structure(moving):
     assert result.agrees
 
 
+# -- neighbours and rays -----------------------------------------------------------------------
+
+ORDERED = ("nearest", "raycast")
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [("brownian", {}), ("sleepers", {}), ("churn", {"lifetime": 2}), ("stack", {}), ("point", {})],
+)
+@pytest.mark.parametrize("ndim", [2, 3])
+def test_structures_agree_with_the_oracle_on_neighbours_and_rays(kind, options, ndim):
+    rec = si.generate(kind, n=60, ndim=ndim, frames=3, seed=1, **options)
+    result = compare(rec, jobs=ORDERED)
+    assert result.agrees
+    assert [row.checked for row in result.rows] == [3, 3, 0]
+    assert result.frame_jobs == ORDERED
+    assert (result.checked.pairs, result.checked.queries) == (False, 0)
+    assert all(row.timing(job).samples == 2 for row in result.rows for job in ORDERED)
+
+
+def test_neighbours_and_rays_that_were_checked_are_counted_by_the_oracle(moving):
+    result = compare(moving, ["brute-force"], jobs=ORDERED, queries=20)
+    play = Playback(moving, frames=4, queries=20, seed=0, among="active")
+    hits = 0
+    for t in range(4):
+        frame, rays = moving.frame(t), play.checked_rays(t)
+        ids, _ = oracle.raycast(
+            frame.ids, frame.boxes, None, rays.origins, rays.directions,
+            max_t=rays.lasts, ignore=rays.ignored,
+        )  # fmt: skip
+        hits += np.count_nonzero(ids >= 0)
+    points, n_rays = 20 + len(edge_points(frame, 2)), 20 + len(edge_rays(frame, 2).origins)
+    assert result.checked.words == (
+        f"4 of 4 frames, {points} points each ({4 * points * NEIGHBORS} neighbours) "
+        f"and {n_rays} rays each ({hits} hits)"
+    )
+    assert result.checked.box_tests == 4 * (points + n_rays) * 40
+
+
+@pytest.mark.parametrize(
+    ("broken", "words"),
+    [
+        (NearSighted, r"frame 0, nearest\(\) of 68 points: row 0, place 2 is (\d+) at .*, not \d+"),
+        (
+            LateRays,
+            r"frame 0, raycast\(\) of 69 rays: row 0 is (\d+) at (.*), not \1 at .*rows differ",
+        ),
+        (
+            SinglePrecision,
+            r"raycast.*: the answer is int64 .*, float32 of shape \(69,\), not int64",
+        ),
+        (RowsOfHits, r"raycast.*: the answer is ndarray, not ids and floats$"),
+    ],
+    indirect=["broken"],
+)
+def test_wrong_neighbours_and_rays_are_named_and_get_no_times(moving, broken, words):
+    result = compare(moving, ["brute-force", broken], jobs=ORDERED)
+    row = result.row(broken)
+    assert row.status == "differs"
+    assert re.search(words, row.note), row.note
+    assert [row.timing(job) for job in (*JOBS, "frame")] == [None] * 7
+    assert result.verdict.fastest == "brute-force"
+
+
+def test_points_and_rays_are_sampled_when_the_work_is_not_enough_for_two_frames(moving):
+    checked = compare(moving, ["brute-force"], jobs=ORDERED, work=1600).checked
+    assert (checked.frames, checked.planned) == (2, 2)
+    assert (checked.points, checked.rays) == (9, 10)
+    assert checked.box_tests == 2 * (9 + 10) * 40 <= 1600
+    least = compare(moving, ["brute-force"], jobs=ORDERED, work=1).checked
+    assert (least.points, least.rays) == (4, 4)
+
+
+def test_neighbours_and_rays_of_a_scene_without_any_object_are_compared():
+    result = compare(si.Recording(np.empty((2, 0, 4))), jobs=ORDERED)
+    assert result.agrees
+    assert (result.checked.neighbors, result.checked.hits) == (0, 0)
+
+
+def test_neighbours_and_rays_in_a_world_as_wide_as_floats_are_compared():
+    far = 1.7e308
+    rec = si.Recording([[[-far, -far, -far, -far], [far, far, far, far], [-far, -1, far, 1]]])
+    assert compare(rec, ["brute-force", "hash-grid"], jobs=ORDERED).agrees
+
+
+def test_the_same_points_and_rays_are_asked_in_every_run(moving):
+    play, again = (Playback(moving, 4, 64, 7, "active") for _ in range(2))
+    assert np.array_equal(play.points(2), again.points(2))
+    assert not np.array_equal(play.points(2), play.points(3))
+    for mine, other in zip(play.rays(2), again.rays(2), strict=True):
+        assert np.array_equal(mine, other)
+    rays = play.checked_rays(2)
+    assert rays.directions.any(axis=1).all()
+    assert np.isin(rays.ignored[:48], moving.frame(2).ids).all()
+
+
+def test_frames_with_neighbours_and_rays_are_ranked_by_all_that_is_timed(moving):
+    result = compare(moving, jobs=JOBS)
+    assert result.frame_jobs == ("update", "pairs", "query", *ORDERED)
+    row = result.row("hash-grid")
+    assert row.frame.median >= max(row.nearest.median, row.raycast.median)
+    assert "frame = update + pairs + query + nearest + raycast" in drawn(result, 200)
+    assert result.checked.words.count(",") >= 3
+
+
 # -- wrong structures --------------------------------------------------------------------------
 
 
@@ -255,7 +398,7 @@ def test_a_structure_that_differs_is_named_and_gets_no_times(moving, broken, wor
     row = result.row(broken)
     assert row.status == "differs"
     assert re.search(words, row.note), row.note
-    assert [row.timing(job) for job in (*JOBS, "frame")] == [None] * 5
+    assert [row.timing(job) for job in (*JOBS, "frame")] == [None] * 7
     assert row.work is None
     assert not result.agrees
     assert result.verdict.fastest == "brute-force"
@@ -363,8 +506,9 @@ def test_the_dictionary_is_json_of_the_same_figures(moving):
     assert value["checked"]["words"] == result.checked.words
     for row, parts in zip(result.rows, value["rows"], strict=True):
         assert parts["label"] == row.label
-        for job in (*JOBS, "frame"):
+        for job in (*DEFAULT_JOBS, "frame"):
             assert parts[job]["median"] == row.timing(job).median
+        assert (parts["nearest"], parts["raycast"]) == (None, None)
     assert value["rows"][0]["work"]["nbytes"] == result.rows[0].work.nbytes
 
 
@@ -374,7 +518,7 @@ def test_the_table_shows_the_figures_of_the_rows(moving):
     for row in result.rows:
         shown = [line.replace("*", "").split() for line in text.splitlines()]
         mine = [words[1:] for words in shown if words and words[0] == row.label]
-        times = [row.timing(job) for job in (*JOBS, "frame")]
+        times = [row.timing(job) for job in (*DEFAULT_JOBS, "frame")]
         figures = [milliseconds(s) for timing in times for s in (timing.median, timing.worst)]
         figures.append("-" if row.compile is None else f"{row.compile:.2f}")
         assert mine[0] == figures
@@ -575,7 +719,11 @@ def test_what_the_budget_cuts_short_is_said(moving):
             {"structures": [("hash-grid", {"cel_size": 1})]},
             "hash-grid has no parameter 'cel_size'; did you mean 'cell_size'",
         ),
-        ({"jobs": ["pair"]}, "unknown job 'pair'; did you mean 'pairs'"),
+        (
+            {"jobs": ["pair"]},
+            "unknown job 'pair'; did you mean 'pairs'[?] "
+            "known: build, update, pairs, query, nearest, raycast$",
+        ),
         ({"jobs": []}, "jobs is empty"),
         ({"among": "activ"}, "unknown among 'activ'; did you mean 'active'"),
         ({"frames": 0}, "frames is 0: pass a whole number, at least 1"),
@@ -620,7 +768,7 @@ def row_of(label, seconds, **work):
     return Row(
         label=label, name=label, parameters={}, status="ok", note="", checked=4, plays=1,
         compile=0.0, work=counted, build=timing, update=None, pairs=timing, query=None,
-        frame=timing,
+        nearest=None, raycast=None, frame=timing,
     )  # fmt: skip
 
 
@@ -745,7 +893,7 @@ def test_a_table_fits_its_width_and_loses_nothing(moving, width):
     text = drawn(result, width)
     assert max(len(line) for line in text.splitlines()) <= width
     assert "…" not in text
-    for job in (*JOBS, "frame"):
+    for job in (*DEFAULT_JOBS, "frame"):
         assert milliseconds(result.row("brute-force").timing(job).worst) in text
 
 

@@ -25,7 +25,8 @@ __all__ = ["compare"]
 @click.option(
     "--jobs",
     metavar="A,B",
-    help="What to time, of build, update, pairs and query; all when left out.",
+    help="What to time, of build, update, pairs, query, nearest and raycast; the first four when "
+    "left out.",
 )
 @click.option(
     "--among",
@@ -41,7 +42,7 @@ __all__ = ["compare"]
     default=64,
     show_default=True,
     metavar="N",
-    help="Range queries asked in every frame, as one batch.",
+    help="Range queries asked in every frame, as one batch; as many points and rays.",
 )
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the queries."
@@ -70,13 +71,13 @@ def compare(
     times, and the exit code is 1.
     """
     from spatialindex.cli.choices import with_parameters
-    from spatialindex.comparison.results import JOBS
+    from spatialindex.comparison.results import DEFAULT_JOBS
     from spatialindex.comparison.runner import compare as run
     from spatialindex.scenes.generators import open_scene
 
     recordings = [open_scene(scene) for scene in scenes]  # all, before anything long begins
     choices = [with_parameters(structures, parameters, rec.ndim) for rec in recordings]
-    asked = JOBS if jobs is None else [job.strip() for job in jobs.split(",")]
+    asked = DEFAULT_JOBS if jobs is None else [job.strip() for job in jobs.split(",")]
     results = []
     for scene, recording, choice in zip(scenes, recordings, choices, strict=True):
         with progress_bar(recording.name or scene) as progress:

@@ -186,3 +186,11 @@ class Nothing:
     def query(self, boxes: Any) -> NDArray[np.int64]:
         """Return no rows."""
         return self._no_rows
+
+    def nearest(self, points: Any, k: int) -> NDArray[np.int64]:
+        """Return no rows."""
+        return self._no_rows
+
+    def raycast(self, origins: Any, directions: Any, *, max_t: Any, ignore: Any) -> Any:
+        """Return no rows."""
+        return self._no_rows

@@ -6,9 +6,10 @@ extents meet there, so the number of tests is known before one is made::
     boxes on x     [0, 2]   [1, 4]   [3, 5]      meet: (0, 1) and (1, 2), so 2 tests
     boxes on y     [0, 1]   [0, 1]   [0, 1]      meet: all 3 pairs; x is the better axis
 
+A distance of a point and a time of a ray count as tests, one for each object: the oracle scans all.
 When all frames together cost too much, evenly spaced ones are taken, the first and the last among
 them. When not even two frames can be afforded, their pairs are checked for a sample of the objects:
-every pair that has at least one of them in it.
+every pair that has at least one of them in it; and of points and rays an even sample, too.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import numpy as np
 from spatialindex import oracle
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from numpy.typing import NDArray
 
@@ -32,6 +33,7 @@ __all__ = ["MOST_PAIRS", "Plan", "box_tests", "estimated_pairs", "make_plan", "s
 MOST_PAIRS = 2**25
 """Pairs in a frame beyond which they are not asked for: half a GiB in every answer."""
 
+_LEAST_SCANS = 4  # points, and rays, that are checked whatever it takes
 _SAMPLE = 64  # objects whose partners are counted to estimate the pairs of a frame
 
 
@@ -45,6 +47,10 @@ class Plan:
     """Whether pairs are checked."""
     queries: int
     """Range queries to check in each; 0 when they are not."""
+    points: tuple[int, ...]
+    """Which rows of the points are checked in each; none when their neighbours are not."""
+    rays: tuple[int, ...]
+    """Which of the rays."""
     share: float
     """Share of the objects whose pairs are checked; 1.0 is all."""
     box_tests: int
@@ -54,37 +60,63 @@ class Plan:
 def make_plan(
     play: Playback,
     *,
-    pairs: bool,
-    query: bool,
+    jobs: Collection[str],
     work: int,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Plan:
-    """Choose the frames to check so that the oracle needs at most about `work` box tests."""
+    """Choose the frames to check so that the oracle needs at most about `work` box tests.
+
+    Parameters
+    ----------
+    play : Playback
+        What is played and asked.
+    jobs : collection of str
+        Which of the `ANSWERING` jobs are checked.
+    work : int
+        Box tests.
+    progress : callable, optional
+        Called as ``progress(what, done, total)``.
+    """
     pair_costs = np.zeros(play.frames, dtype=np.int64)
     query_costs = np.zeros(play.frames, dtype=np.int64)
+    scans = np.zeros(play.frames, dtype=np.int64)
     queries = 0
+    points = len(play.checked_points(0)) if "nearest" in jobs else 0
+    rays = len(play.checked_rays(0).origins) if "raycast" in jobs else 0
     for t in range(play.frames):
         frame = play.frame(t)
-        if pairs:
+        if "pairs" in jobs:
             pair_costs[t] = (box_tests(frame.boxes, frame.boxes) - len(frame.ids)) // 2
-        if query:
+        if "query" in jobs:
             asked = play.checked_batch(t)
             query_costs[t], queries = box_tests(asked, frame.boxes), len(asked)
+        scans[t] = (points + rays) * len(frame.ids)
         if progress is not None:
             progress("planning", t + 1, play.frames)
-    costs = pair_costs + query_costs
+    costs = pair_costs + query_costs + scans
     count = play.frames
     if int(costs.sum()) > work:
         count = max(1, min(count, int(count * work / int(costs.sum()))))
         while count > 1 and int(costs[list(spread(play.frames, count))].sum()) > work:
             count -= 1
     frames = spread(play.frames, max(count, min(2, play.frames)))
-    for_pairs, for_queries = (int(part[list(frames)].sum()) for part in (pair_costs, query_costs))
+    for_pairs, for_queries, for_scans = (
+        int(part[list(frames)].sum()) for part in (pair_costs, query_costs, scans)
+    )
+    scanned = 1.0
+    if for_scans and for_pairs + for_queries + for_scans > work:
+        # a quarter of it goes to scans even where the rest would take all
+        scanned = min(1.0, max(work - for_pairs - for_queries, work / 4) / for_scans)
+    point_rows, ray_rows = (
+        spread(count, max(_LEAST_SCANS, int(count * scanned))) for count in (points, rays)
+    )
+    others = for_queries + for_scans * (len(point_rows) + len(ray_rows)) // max(1, points + rays)
     share = 1.0
-    if for_pairs and for_pairs + for_queries > work:
-        # half of it goes to pairs even where queries alone would take more
-        share = min(1.0, max(work - for_queries, work / 2) / for_pairs)
-    return Plan(frames, pairs, queries, share, int(for_pairs * share) + for_queries)
+    if for_pairs and for_pairs + others > work:
+        # half of it goes to pairs even where questions alone would take more
+        share = min(1.0, max(work - others, work / 2) / for_pairs)
+    tests = int(for_pairs * share) + others
+    return Plan(frames, "pairs" in jobs, queries, point_rows, ray_rows, share, tests)
 
 
 def spread(frames: int, count: int) -> tuple[int, ...]:

@@ -3,7 +3,8 @@
 A recording is played into an index by its changes: removals, insertions, moves, falling asleep and
 waking up. After them the index is asked for its pairs and for one batch of range queries, which is
 made here from a seed and the number of the frame, so that every contestant and every run is asked
-the same. Of a batch of 64, as an engine asks them,
+the same; likewise for what is nearest to points and what rays hit first, see `batches`. Of a batch
+of 64 range queries, as an engine asks them,
 
 - 32 are around objects: what is near me;
 - 16 are boxes of objects themselves: answers that touch exactly and hold the object;
@@ -17,9 +18,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from spatialindex.comparison import batches
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from spatialindex.comparison.batches import Rays
     from spatialindex.protocol import Among
     from spatialindex.scenes.recording import Changes, Frame, Recording
 
@@ -49,6 +53,12 @@ class Playable(Protocol):
     def query(self, boxes: Any) -> NDArray[np.int64]:
         """Return the rows of a batch of range queries."""
 
+    def nearest(self, points: Any, k: int) -> Any:
+        """Return the nearest objects of a batch of points."""
+
+    def raycast(self, origins: Any, directions: Any, *, max_t: Any, ignore: Any) -> Any:
+        """Return what each of a batch of rays hits first."""
+
 
 @dataclass(frozen=True)
 class Playback:
@@ -59,9 +69,9 @@ class Playback:
     frames: int
     """Frames played, from the first on."""
     queries: int
-    """Range queries in each frame's batch."""
+    """Range queries in each frame's batch; as many points and rays in theirs."""
     seed: int
-    """Seed of the queries."""
+    """Seed of all of them."""
     among: Among
     """Which pairs are timed."""
 
@@ -105,6 +115,25 @@ class Playback:
     def checked_batch(self, t: int) -> NDArray[np.float64]:
         """Return the queries of a frame that are checked: the batch, and some that sit on edges."""
         return np.concatenate((self.batch(t), edge_queries(self.frame(t), self.ndim)))
+
+    def points(self, t: int) -> NDArray[np.float64]:
+        """Return the points of a frame whose nearest objects are asked for."""
+        rng = np.random.default_rng((self.seed, t, 2))
+        return batches.points_of(self.frame(t), self.ndim, self.queries, rng)
+
+    def checked_points(self, t: int) -> NDArray[np.float64]:
+        """Return the points of a frame that are checked: those, and some that sit on edges."""
+        return np.concatenate((self.points(t), batches.edge_points(self.frame(t), self.ndim)))
+
+    def rays(self, t: int) -> Rays:
+        """Return the rays of a frame."""
+        rng = np.random.default_rng((self.seed, t, 3))
+        return batches.rays_of(self.frame(t), self.ndim, self.queries, rng)
+
+    def checked_rays(self, t: int) -> Rays:
+        """Return the rays of a frame that are checked: those, and some that sit on edges."""
+        parts = zip(self.rays(t), batches.edge_rays(self.frame(t), self.ndim), strict=True)
+        return batches.Rays(*(np.concatenate(part) for part in parts))
 
 
 def _around(boxes: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:

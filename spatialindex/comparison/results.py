@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from spatialindex.protocol import Among
 
 __all__ = [
+    "ANSWERING",
+    "DEFAULT_JOBS",
     "FORMAT",
     "FRAME_JOBS",
     "JOBS",
@@ -35,10 +37,16 @@ __all__ = [
 FORMAT = 1
 """Number of the layout of `Comparison.as_dict`."""
 
-JOBS = ("build", "update", "pairs", "query")
+JOBS = ("build", "update", "pairs", "query", "nearest", "raycast")
 """What can be timed, in the order in which a frame asks for it."""
 
-FRAME_JOBS = ("update", "pairs", "query")
+DEFAULT_JOBS = ("build", "update", "pairs", "query")
+"""What is timed when nothing is asked for: what a broad phase does in every frame."""
+
+ANSWERING = ("pairs", "query", "nearest", "raycast")
+"""The jobs that have answers, which are compared with the oracle's."""
+
+FRAME_JOBS = ("update", *ANSWERING)
 """The jobs that come again in every frame; a recording of one frame has build in update's place."""
 
 Status = Literal["ok", "differs", "failed", "left out", "floor"]
@@ -54,9 +62,9 @@ class Settings:
     among: Among
     """Which pairs are timed."""
     queries: int
-    """Range queries asked in every frame, as one batch."""
+    """Range queries asked in every frame, as one batch; as many points and rays in theirs."""
     seed: int
-    """Seed of the queries."""
+    """Seed of all of them."""
     budget: float
     """Seconds that timing may take."""
     work: int
@@ -87,8 +95,16 @@ class Checked:
     """Rows of pairs that the oracle found, over all frames and options."""
     query_rows: int
     """Rows of query answers that the oracle found, over all frames."""
+    points: int
+    """Points whose nearest objects were compared in each of these frames."""
+    neighbors: int
+    """Neighbours that the oracle found, over all frames."""
+    rays: int
+    """Rays whose first hits were compared in each of these frames."""
+    hits: int
+    """Rays that hit something, as the oracle says, over all frames."""
     box_tests: int
-    """Tests of two boxes that this was planned to cost the oracle."""
+    """Tests of two boxes that the oracle was to make; a distance or a time counts as one."""
 
     @property
     def words(self) -> str:
@@ -104,7 +120,12 @@ class Checked:
             asked.append(f"pairs{part} ({self.pair_rows:,} rows)")
         if self.queries:
             asked.append(f"{self.queries:,} queries each ({self.query_rows:,} rows)")
-        return f"{self.frames:,} of {self.of_frames:,} frames{sampled}, {' and '.join(asked)}"
+        if self.points:
+            asked.append(f"{self.points:,} points each ({self.neighbors:,} neighbours)")
+        if self.rays:
+            asked.append(f"{self.rays:,} rays each ({self.hits:,} hits)")
+        words = " and ".join(filter(None, (", ".join(asked[:-1]), asked[-1])))
+        return f"{self.frames:,} of {self.of_frames:,} frames{sampled}, {words}"
 
 
 @dataclass(frozen=True)
@@ -181,6 +202,10 @@ class Row:
     """All pairs in canonical order, among those that `Settings.among` says."""
     query: Timing | None
     """One batch of range queries, in canonical order."""
+    nearest: Timing | None
+    """One batch of points, the nearest objects of each."""
+    raycast: Timing | None
+    """One batch of rays, the first hit of each."""
     frame: Timing | None
     """The timed jobs of a frame together, frame by frame: what contestants are ranked by."""
 

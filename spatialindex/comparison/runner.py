@@ -14,7 +14,15 @@ from spatialindex.comparison.facts import scene_facts
 from spatialindex.comparison.machine import this_machine
 from spatialindex.comparison.planning import MOST_PAIRS, estimated_pairs, make_plan, spread
 from spatialindex.comparison.playback import Playback
-from spatialindex.comparison.results import JOBS, Checked, Comparison, Row, Settings
+from spatialindex.comparison.results import (
+    ANSWERING,
+    DEFAULT_JOBS,
+    JOBS,
+    Checked,
+    Comparison,
+    Row,
+    Settings,
+)
 from spatialindex.comparison.timing import Player, frame_jobs, time_all
 from spatialindex.comparison.verdict import decide
 from spatialindex.comparison.verification import verify
@@ -37,7 +45,7 @@ __all__ = ["compare"]
 def compare(
     recording: Recording,
     structures: Iterable[str | tuple[str, Mapping[str, Any]]] | None = None,
-    jobs: Iterable[str] = JOBS,
+    jobs: Iterable[str] = DEFAULT_JOBS,
     *,
     frames: int | None = None,
     among: Among | None = None,
@@ -58,15 +66,16 @@ def compare(
     structures : iterable of str or (str, mapping), optional
         Names of the registry, or names with parameters. None takes all that index the recording's
         number of dimensions.
-    jobs : iterable of {"build", "update", "pairs", "query"}
-        What is timed.
+    jobs : iterable of {"build", "update", "pairs", "query", "nearest", "raycast"}
+        What is timed; the first four when it is not given.
     frames : int, optional
         Frames to play, from the first on; None plays all.
     among : {"active", "dynamic", "all"}, optional
         Which pairs are timed. None takes ``"active"``, and ``"all"`` for a scene in which nothing
         is ever awake and dynamic. Both of these are checked in any case.
     queries : int, default 64
-        Range queries asked in every frame, as one batch.
+        Range queries asked in every frame, as one batch; as many points and rays in batches of
+        theirs.
     seed : int, default 0
         Seed of the queries.
     budget : float, default 60.0
@@ -121,17 +130,11 @@ def compare(
 
     crowd = _too_many_pairs(play)
     jobs = tuple(job for job in settings.jobs if not (crowd and job == "pairs"))
-    checks_pairs = not crowd and ("pairs" in jobs or "query" not in jobs)
-    _compile(entrants, play.ndim, progress)
-    if checks_pairs:
+    checked = _checked_jobs(jobs, crowd)
+    _compile(entrants, play.ndim, jobs, progress)
+    if "pairs" in checked:
         _drop_hopeless(play, entrants, share, progress)
-    plan = make_plan(
-        play,
-        pairs=checks_pairs,
-        query="query" in jobs or "pairs" not in jobs,
-        work=settings.work,
-        progress=progress,
-    )
+    plan = make_plan(play, jobs=checked, work=settings.work, progress=progress)
     able = [entrant for entrant in entrants if entrant.status == "ok"]
     verification = verify(play, plan, able, allowance=share, progress=progress)
 
@@ -165,6 +168,10 @@ def compare(
             queries=plan.queries,
             pair_rows=verification.pair_rows,
             query_rows=verification.query_rows,
+            points=len(plan.points),
+            neighbors=verification.neighbors,
+            rays=len(plan.rays),
+            hits=verification.hits,
             box_tests=plan.box_tests,
         ),
         frame_jobs=in_frame,
@@ -242,11 +249,19 @@ def _too_many_pairs(play: Playback) -> str:
     return ""
 
 
-def _compile(entrants: Sequence[Entrant], ndim: int, progress: Progress | None) -> None:
+def _checked_jobs(jobs: tuple[str, ...], crowd: str) -> tuple[str, ...]:
+    """Return whose answers are checked: pairs and queries when nothing that is timed has any."""
+    answering = tuple(job for job in jobs if job in ANSWERING)
+    return answering or (("query",) if crowd else ("pairs", "query"))
+
+
+def _compile(
+    entrants: Sequence[Entrant], ndim: int, jobs: tuple[str, ...], progress: Progress | None
+) -> None:
     """Make every first call, and note what it took."""
     for done, entrant in enumerate(entrants, 1):
         with entrant.blamed("failed", "its first calls"):
-            entrant.compile = warm_up(partial(entrant.contestant.make, ndim))
+            entrant.compile = warm_up(partial(entrant.contestant.make, ndim), jobs)
         if progress is not None:
             progress("compiling", done, len(entrants))
 
@@ -305,6 +320,8 @@ def _row(
         update=timed.timing("update") if timed else None,
         pairs=timed.timing("pairs") if timed else None,
         query=timed.timing("query") if timed else None,
+        nearest=timed.timing("nearest") if timed else None,
+        raycast=timed.timing("raycast") if timed else None,
         frame=timed.timing(*in_frame) if timed else None,
     )
 
@@ -325,6 +342,8 @@ def _empty_row(player: Player, in_frame: tuple[str, ...]) -> Row:
         update=player.timing("update"),
         pairs=player.timing("pairs"),
         query=player.timing("query"),
+        nearest=player.timing("nearest"),
+        raycast=player.timing("raycast"),
         frame=player.timing(*in_frame),
     )
 

@@ -7,6 +7,8 @@ Each contestant plays the recording on an index of its own. In frame `t` the ord
     update    remove, insert, update and set_state of the frame, and bringing it up to date
     pairs     index.pairs(among=…)
     query     index.query(batch)
+    nearest   index.nearest(points, 8)
+    raycast   index.raycast(origins, directions, …)
 
 An index notes changes and does the work when the next question comes. So that updating and asking
 can be told apart, *bringing it up to date* is a query of no boxes, timed with the changes: `update`
@@ -32,8 +34,10 @@ import statistics
 import time
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from spatialindex.comparison.batches import NEIGHBORS
 from spatialindex.comparison.playback import bring_up_to_date
 from spatialindex.comparison.results import FRAME_JOBS, Timing
 from spatialindex.comparison.verification import difference
@@ -44,8 +48,9 @@ if TYPE_CHECKING:
 
     from spatialindex.comparison.contestants import Entrant
     from spatialindex.comparison.playback import Playable, Playback
-    from spatialindex.protocol import Among
     from spatialindex.scenes.recording import Changes
+
+    _Questions = dict[str, Callable[[Playable], Any]]
 
 __all__ = ["Player", "frame_jobs", "time_all"]
 
@@ -175,15 +180,13 @@ def _begin(
     """Build fresh indexes of the first frame and ask them once; return them by label."""
     indexes: dict[str, Playable] = {}
     answers = []
-    batch = play.batch(0)
+    questions = _questions(play, 0, jobs)
     for player in _rotated(players, turn):
         with _blamed(player, f"fresh index {turn}"):
             index = indexes[player.label] = _build(player, play, turn, jobs)
             player.at = 0
             is_kept = play.frames == 1
-            answers.append(
-                (player, _ask(player, index, turn, jobs, play.among, batch, is_kept=is_kept))
-            )
+            answers.append((player, _ask(player, index, turn, questions, is_kept=is_kept)))
     _compare(answers, f"frame 0 of fresh index {turn}")
     return indexes
 
@@ -199,7 +202,7 @@ def _go_on(
     """Play the frames after the first."""
     before = [player.spent for player in players]
     for t in range(1, play.frames):
-        changes, batch = play.changes(t), play.batch(t)
+        changes, questions = play.changes(t), _questions(play, t, jobs)
         answers = []
         for player in _rotated(players, t):
             if player.is_out or player.at != t - 1 or t >= player.frames:
@@ -209,9 +212,7 @@ def _go_on(
             with _blamed(player, f"frame {t}"):
                 index = indexes[player.label]
                 _update(player, index, changes, play.ndim, t, jobs)
-                answers.append(
-                    (player, _ask(player, index, t, jobs, play.among, batch, is_kept=True))
-                )
+                answers.append((player, _ask(player, index, t, questions, is_kept=True)))
                 player.at = t
                 player.reached = max(player.reached, t)
         _compare(answers, f"frame {t}")
@@ -245,26 +246,37 @@ def _update(
     player.add("update", t, time.perf_counter() - started, is_kept="update" in jobs)
 
 
-def _ask(
-    player: Player,
-    index: Playable,
-    key: int,
-    jobs: tuple[str, ...],
-    among: Among,
-    batch: Any,
-    *,
-    is_kept: bool,
-) -> list[Any]:
-    """Ask for the pairs and the batch of queries; return the answers."""
-    answers = []
+def _questions(play: Playback, t: int, jobs: tuple[str, ...]) -> _Questions:
+    """Return the calls of a frame by job, what they are asked with made beforehand."""
+    questions: _Questions = {}
     if "pairs" in jobs:
-        started = time.perf_counter()
-        answers.append(index.pairs(among=among))
-        player.add("pairs", key, time.perf_counter() - started, is_kept=is_kept)
+        questions["pairs"] = partial(_call, "pairs", among=play.among)
     if "query" in jobs:
+        questions["query"] = partial(_call, "query", play.batch(t))
+    if "nearest" in jobs:
+        questions["nearest"] = partial(_call, "nearest", play.points(t), NEIGHBORS)
+    if "raycast" in jobs:
+        origins, directions, lasts, ignored = play.rays(t)
+        options = {"max_t": lasts, "ignore": ignored}
+        questions["raycast"] = partial(_call, "raycast", origins, directions, **options)
+    return questions
+
+
+def _call(name: str, *arguments: Any, **options: Any) -> Any:
+    """Call a method of an index, the last of the arguments."""
+    *given, index = arguments
+    return getattr(index, name)(*given, **options)
+
+
+def _ask(
+    player: Player, index: Playable, key: int, questions: _Questions, *, is_kept: bool
+) -> list[Any]:
+    """Ask what is asked of a frame; return the answers."""
+    answers = []
+    for job, question in questions.items():
         started = time.perf_counter()
-        answers.append(index.query(batch))
-        player.add("query", key, time.perf_counter() - started, is_kept=is_kept)
+        answers.append(question(index))
+        player.add(job, key, time.perf_counter() - started, is_kept=is_kept)
     return answers
 
 

@@ -23,7 +23,14 @@ _CLEAR_SHARE = 0.75
 _TELLING = 1.2  # a figure is a reason when it differs by this factor
 _SHARE = 0.1  # and a time when the difference is this share of what a frame takes
 
-_JOB_WORDS = {"build": "building", "update": "updating", "pairs": "pairs", "query": "queries"}
+_JOB_WORDS = {
+    "build": "building",
+    "update": "updating",
+    "pairs": "pairs",
+    "query": "queries",
+    "nearest": "nearest",
+    "raycast": "rays",
+}
 
 
 def decide(

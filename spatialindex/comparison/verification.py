@@ -2,9 +2,9 @@
 
 All contestants play the recording together. In a frame that is checked the oracle answers once,
 and each contestant is asked for the pairs that are timed, for those of `among="active"` and
-`among="all"`, and one batch of range queries, whose arrays have to be equal to the oracle's: same
-rows, same order, same type. A contestant that differs, or raises, is out from there on; the others
-go on.
+`among="all"`, and one batch of each of the questions that are timed, whose arrays have to be equal
+to the oracle's: same rows, same order, same type. A contestant that differs, or raises, is out from
+there on; the others go on.
 
 An index keeps its last pairs and mends them as long as the same option is asked. So each contestant
 plays on two indexes: one is asked the timed option alone, in every frame, as it is when it is
@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spatialindex import oracle
+from spatialindex.comparison.batches import NEIGHBORS
 from spatialindex.comparison.planning import spread
 from spatialindex.constants import STATE_DTYPE
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from spatialindex.comparison.batches import Rays
     from spatialindex.comparison.contestants import Entrant
     from spatialindex.comparison.planning import Plan
     from spatialindex.comparison.playback import Playback
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from spatialindex.scenes.recording import Changes, Frame
 
     Rows = NDArray[np.int64]
+    Ordered = tuple[Rows, NDArray[np.float64]]
 
 __all__ = ["Verification", "difference", "verify"]
 
@@ -56,6 +59,10 @@ class Verification:
     """Rows of pairs, over all ``among`` options that were asked."""
     query_rows: int
     """Rows of query answers."""
+    neighbors: int
+    """Neighbours of points."""
+    hits: int
+    """Rays that hit something."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +75,22 @@ class _Expected:
     """By the option, the timed one first."""
     asked: NDArray[np.float64]
     found: Rows
+    points: NDArray[np.float64]
+    nearest: Ordered | None
+    """Ids and distances; None where they are not checked."""
+    rays: Rays | None
+    first: Ordered | None
+    """Ids and times of the first hits."""
+
+    @property
+    def neighbors(self) -> int:
+        """How many neighbours there are."""
+        return 0 if self.nearest is None else int(np.count_nonzero(self.nearest[0] >= 0))
+
+    @property
+    def hits(self) -> int:
+        """How many rays hit something."""
+        return 0 if self.first is None else int(np.count_nonzero(self.first[0] >= 0))
 
 
 @dataclass(frozen=True)
@@ -118,7 +141,7 @@ def verify(
     counted = {plan.frames[k] for k in spread(len(plan.frames), _COUNTED)}
     planned = set(plan.frames)
     total = plan.frames[-1] + 1
-    pair_rows = query_rows = frames = 0
+    pair_rows = query_rows = neighbors = hits = frames = 0
     for t in range(total):
         playing = [
             seat
@@ -133,6 +156,8 @@ def verify(
             frames += 1
             pair_rows += sum(len(rows) for rows in expected.pairs.values())
             query_rows += len(expected.found)
+            neighbors += expected.neighbors
+            hits += expected.hits
         for seat in playing:
             started = time.perf_counter()
             with seat.entrant.blamed("failed", f"frame {t}"):
@@ -144,7 +169,7 @@ def verify(
             seat.entrant.check_seconds += time.perf_counter() - started
         if progress is not None:
             progress("checking", t + 1, total)
-    return Verification(frames, pair_rows, query_rows)
+    return Verification(frames, pair_rows, query_rows, neighbors, hits)
 
 
 def _check(
@@ -166,6 +191,17 @@ def _check(
     if plan.queries:
         call = f"query() of {plan.queries} boxes"
         found.append((call, difference(seat.timed.query(expected.asked), expected.found)))
+    if expected.nearest is not None:
+        call = f"nearest() of {len(expected.points)} points"
+        near = seat.timed.nearest(expected.points, NEIGHBORS)
+        found.append((call, difference(near, expected.nearest)))
+    if expected.rays is not None and expected.first is not None:
+        rays = expected.rays
+        call = f"raycast() of {len(rays.origins)} rays"
+        first = seat.timed.raycast(
+            rays.origins, rays.directions, max_t=rays.lasts, ignore=rays.ignored
+        )
+        found.append((call, difference(first, expected.first)))
     for call, words in found:
         if words is not None:
             entrant.status = "differs"
@@ -199,7 +235,20 @@ def _expect(play: Playback, plan: Plan, t: int) -> _Expected:
     if plan.queries:
         asked = play.checked_batch(t)
         found = oracle.query(frame.ids, frame.boxes, state, asked)
-    return _Expected(sample, pairs, asked, found)
+    points, nearest = np.empty((0, play.ndim)), None
+    if plan.points:
+        points = play.checked_points(t)[list(plan.points)]
+        nearest = oracle.nearest(frame.ids, frame.boxes, state, points, NEIGHBORS)
+    rays, first = None, None
+    if plan.rays:
+        rays = play.checked_rays(t).rows(np.array(plan.rays))
+        first = oracle.raycast(
+            *(frame.ids, frame.boxes, state),
+            *(rays.origins, rays.directions),
+            max_t=rays.lasts,
+            ignore=rays.ignored,
+        )
+    return _Expected(sample, pairs, asked, found, points, nearest, rays, first)
 
 
 def _partners(frame: Frame, rows: NDArray[np.intp]) -> Rows:
@@ -224,8 +273,10 @@ def _state(frame: Frame) -> NDArray[np.void]:
     return state
 
 
-def difference(got: Any, expected: Rows) -> str | None:
+def difference(got: Any, expected: Rows | Ordered) -> str | None:
     """Say how an answer differs from the right one; None when they are equal.
+
+    An answer is a relation, or ids and with each of them a distance or a time.
 
     >>> right = np.array([[0, 1], [0, 2]])
     >>> difference(np.array([[0, 1], [1, 2]]), right)
@@ -234,7 +285,12 @@ def difference(got: Any, expected: Rows) -> str | None:
     'the rows are right, but not in canonical order'
     >>> difference(right.copy(), right) is None
     True
+    >>> first = np.array([3, -1]), np.array([0.5, np.inf])
+    >>> difference((np.array([7, -1]), np.array([0.5, np.inf])), first)
+    'row 0 is 7 at 0.5, not 3 at 0.5'
     """
+    if isinstance(expected, tuple):
+        return _ordered_difference(got, expected)
     if not isinstance(got, np.ndarray) or got.dtype != expected.dtype:
         kind = got.dtype if isinstance(got, np.ndarray) else type(got).__name__
         return f"the answer is {kind}, not an array of {expected.dtype}"
@@ -255,6 +311,32 @@ def difference(got: Any, expected: Rows) -> str | None:
     if repeats:
         words.append(f"{_rows(repeats)} there more than once")
     return "; ".join(words) or "the rows are right, but not in canonical order"
+
+
+def _ordered_difference(got: Any, expected: Ordered) -> str | None:
+    """Say how ids with distances or times differ: in which rows, and what the first of them is."""
+    if not (isinstance(got, tuple) and len(got) == 2):
+        return f"the answer is {type(got).__name__}, not ids and floats"
+    kinds = [(getattr(part, "dtype", None), np.shape(part)) for part in got]
+    right = [(part.dtype, part.shape) for part in expected]
+    if kinds != right:
+        words = (
+            ", ".join(f"{dtype} of shape {shape}" for dtype, shape in x) for x in (kinds, right)
+        )
+        return "the answer is {}, not {}".format(*words)
+    differs = (got[0] != expected[0]) | (got[1] != expected[1])
+    rows = np.flatnonzero(differs.reshape(len(differs), -1).any(axis=1))
+    if len(rows) == 0:
+        return None
+    row = int(rows[0])
+    at = int(np.argmax(np.atleast_1d(differs[row])))
+    mine, correct = (
+        "{} at {}".format(*(np.atleast_1d(part[row])[at].item() for part in answer))
+        for answer in (got, expected)
+    )
+    place = f", place {at}" if differs.ndim == 2 else ""
+    more = f"; {len(rows) - 1:,} more rows differ" if len(rows) > 1 else ""
+    return f"row {row}{place} is {mine}, not {correct}{more}"
 
 
 def _as_records(rows: Rows) -> NDArray[np.void]:
