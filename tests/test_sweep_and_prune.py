@@ -254,6 +254,20 @@ def test_incoherent_motion_is_sorted_from_scratch_before_work_is_quadratic(ndim,
     assert structure.sorts == 2
 
 
+@pytest.mark.parametrize("ndim", [2, 3])
+def test_few_come_and_go_while_all_move(ndim):
+    # found by random operations: what had just come was taken for something that has moved
+    rng = np.random.default_rng(8)
+    index = filled(scattered(2000, ndim))
+    index.pairs()
+    for step in range(6):
+        index.remove(rng.choice(index.ids, 15, replace=False))
+        index.insert(scattered(20, ndim, seed=step + 20))
+        index.update(None, coherent(index.boxes(), rng))
+        check(index)
+    assert index._structure.sorts == 1
+
+
 def test_lanes_are_chosen_anew_from_time_to_time():
     rng = np.random.default_rng(5)
     boxes = scattered(300, 2)
@@ -274,9 +288,9 @@ def test_few_changes_are_made_without_sorting(ndim):
     boxes = scattered(3000, ndim)
     index = filled(boxes)
     index.query(boxes[0])  # there is a tree to keep up from here on
-    for step in range(8):
+    for step in range(12):
         moved = rng.choice(index.ids, 40, replace=False)
-        index.update(moved, scattered(40, ndim, seed=step, size=3.0))
+        index.update(moved, scattered(40, ndim, seed=step))
         index.remove(rng.choice(index.ids, 10, replace=False))
         index.insert(scattered(10, ndim, seed=step + 50))
         check(index)

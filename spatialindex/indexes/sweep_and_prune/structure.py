@@ -111,13 +111,14 @@ class SweepStructure:
         else:
             before = self.sort_work
             self._store.remove(changes.removed)
-            if n_changed > many:
+            is_done = self._store.add(changes.added)
+            if is_done and n_changed > many:
                 self._n_resorted += 1
                 is_done = self._store.resort()
-            else:
+            elif is_done:
                 self._n_changed += len(changes.moved)
                 is_done = self._store.move(changes.moved)
-            if not (is_done and self._store.add(changes.added)):
+            if not is_done:
                 self._build()
             elif n_changed <= many:
                 self._effort = (self.sort_work - before) / n_changed

@@ -124,7 +124,7 @@ def lay_out(counts, offsets, places):
         places[lane] = members
         members += counts[lane]
         used = (counts[lane] + LANES - 1) // LANES
-        blocks += used + used // 16 + 2
+        blocks += used + used // 8 + 2
     offsets[counts.shape[0]] = blocks
     return blocks
 

@@ -127,6 +127,35 @@ def _key(boxes, slot, axis):
 
 
 @kernel
+def _lowest(bounds, block, axis):
+    """Return the lane with the lowest lower bound of a full block along the sweep axis."""
+    found = 0
+    for lane in range(1, LANES):
+        if bounds[block, axis, lane] < bounds[block, axis, found]:
+            found = lane
+    return found
+
+
+@kernel
+def _make_gap_from_before(lanes, tree, lane, block, dim):
+    """Make a gap in a full block by moving the lowest of each block back to the one before it."""
+    before = block - 1
+    while before >= lanes.offsets[lane] and _gap_in(lanes.slots, before) < 0:
+        before -= 1
+    if before < lanes.offsets[lane]:
+        return NO_ROOM
+    lowest = 0
+    while before < block:
+        gap = _gap_in(lanes.slots, before)
+        lowest = _lowest(lanes.bounds, before + 1, lanes.meta[AXIS])
+        _carry(lanes, before, gap, before + 1, lowest, dim)
+        refresh_path(lanes, tree, before, dim)
+        lanes.meta[SHIFTS] += 1
+        before += 1
+    return LANES * block + lowest
+
+
+@kernel
 def _make_gap(lanes, tree, lane, key, dim):
     """Make a gap for an entry with that lower bound; returns its place, `NO_ROOM` for none."""
     axis = lanes.meta[AXIS]
@@ -142,7 +171,7 @@ def _make_gap(lanes, tree, lane, key, dim):
             break
         behind += 1
     if behind >= end:
-        return NO_ROOM
+        return _make_gap_from_before(lanes, tree, lane, block, dim)
     # the highest of each block moves on, from the gap back to the block
     while True:
         gap = _gap_in(lanes.slots, behind)

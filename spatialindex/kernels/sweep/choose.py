@@ -8,6 +8,7 @@ whatever starts within its extent in its lane: more lanes are more entries and f
 import numpy as np
 
 from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.mixing import mix
 from spatialindex.kernels.sweep.lanes import ACROSS, AXIS, MOST_LANES, N_LANES
 
 __all__ = ["CELLS", "FIGURES", "SAMPLE", "choose_lanes", "draw_sample", "measure_sample"]
@@ -40,12 +41,10 @@ def draw_sample(boxes, slots, n, dim, sample):
     ``slots`` are the rows of `boxes` to draw from, all of the first `n` when it is empty.
     """
     m = min(n, sample.shape[0])
-    state = np.uint64(0x9E3779B97F4A7C15)
     for i in range(m):
         low, high = n * i // m, n * (i + 1) // m
         # any of its share, so that no regular order of the boxes goes unseen
-        state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
-        at = low + np.int64((state >> np.uint64(33)) % np.uint64(high - low))
+        at = low + mix(i, 0, 0) % (high - low)
         row = np.int64(slots[at]) if slots.shape[0] else at
         for d in range(2 * len(dim)):
             sample[i, d] = boxes[row, d]
