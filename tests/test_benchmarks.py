@@ -6,9 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import spatialindex as si
+from tests.benchmarks.answers import as_keys, packed
+from tests.benchmarks.scenes import scenes
+from tests.benchmarks.settings import Settings
 
 ROOT = Path(__file__).parents[1]
 STRUCTURES = [entry.name for entry in si.structures()]
@@ -18,10 +22,14 @@ JOBS = {
     "query": STRUCTURES,
     "single": STRUCTURES,
     "points": STRUCTURES,
+    "nearest": STRUCTURES,
+    "rays": STRUCTURES,
+    "planes": STRUCTURES,
     "frames": STRUCTURES,
     "inserts": STRUCTURES,
     "removals": STRUCTURES,
     "churn": STRUCTURES,
+    "decay": STRUCTURES,
     "growth": STRUCTURES,
     "workers": STRUCTURES,
     "worst": STRUCTURES,
@@ -134,6 +142,52 @@ def test_recordings_are_played_to_where_they_end(tmp_path):
         assert {row["answer"] for row in group["rows"]} == {"equal"}
 
 
+def test_questions_after_motion_and_churn_are_compared_with_a_fresh_build(tmp_path):
+    results, _ = measured(
+        *(tmp_path / "decay.json", "--job", "decay", "--ndim", "2", "--structures", "bvh"),
+    )
+    (group,) = results["groups"]
+    fresh, old = group["rows"]
+    assert (fresh["contestant"], old["contestant"]) == ("bvh fresh", "bvh")
+    assert old["baseline"] == "bvh fresh"
+    assert group["checked"] == "oracle"
+    figures = old["figures"]
+    assert figures["nbytes growth"] == figures["nbytes at last"] / figures["nbytes at first"]
+    assert figures["quality"] > 0
+
+
+def test_trees_of_points_are_asked_for_the_nearest_points(tmp_path):
+    results, _ = measured(tmp_path / "out.json", "--job", "nearest", "--structures", "kd-tree")
+    scipy = pytest.importorskip("scipy")
+    asked = [
+        (group["ndim"], "objects are points" in group["what"])
+        for group in results["groups"]
+        if any(row["contestant"] == scipy.__name__ for row in group["rows"])
+    ]
+    assert set(asked) == {(2, True), (3, True)}
+
+
+def test_scenes_are_files_folders_and_names_of_recordings():
+    folder = ROOT / "examples" / "recordings"
+    names = [*map(str, (folder / "us_counties.npz", folder)), "us_counties", "recordings"]
+    found = [[s.name for s in scenes(Settings(scenes=(name,)))] for name in names]
+    assert found[0] == found[2] == ["us_counties"]
+    assert found[1] == found[3] == sorted(path.stem for path in folder.glob("*.npz"))
+
+
+def test_answers_with_an_order_and_floats_are_compared_to_the_last_bit():
+    ids, t = np.array([[3, -1]]), np.array([[0.5, np.inf]])
+    right = as_keys(packed(ids, t))
+    assert np.array_equal(right, as_keys(packed(ids.copy(), t.copy())))
+    for other in (
+        packed(ids[:, ::-1], t),
+        packed(ids, np.nextafter(t, 0.0)),
+        packed(ids[:, :1], t[:, :1]),
+        packed(np.array([[3, 4]]), t),
+    ):
+        assert not np.array_equal(right, as_keys(other))
+
+
 def test_imports_are_measured_in_new_processes():
     code = """
 from tests.benchmarks.jobs import start
@@ -150,6 +204,44 @@ print([(row.task.label, row.answer, len(row.laps)) for row in rows])
 def test_first_pairs_are_those_of_boxes_in_a_row(name):
     done = run("-m", "tests.benchmarks.child", "first-pairs", name, "2")
     assert json.loads(done.stdout) == {"pairs": [[i, i + 1] for i in range(9)]}
+
+
+ALMOST = """
+import sys
+import numpy as np
+import spatialindex as si
+import spatialindex.registry as registry
+from spatialindex.indexes.brute_force import BruteForce
+from tests.benchmarks.__main__ import main
+
+class Almost(BruteForce):
+    def nearest(self, points, k, **options):
+        ids, distances = super().nearest(points, k, **options)
+        return si.Neighbors(ids, np.nextafter(distances, 1e9))
+
+    def raycast(self, *rays, ignore, **options):
+        return super().raycast(*rays, **options)  # meets what it begins in
+
+    def raycast_all(self, *rays, **options):
+        rows, t = super().raycast_all(*rays, **options)
+        return si.Hits(rows[::-1], t[::-1])
+
+    def query_planes(self, normals, offsets, **options):
+        return super().query_planes(normals, offsets - 1e-3, **options)
+
+sys.modules["almost"] = sys.modules["__main__"]
+registry.register(registry.Entry("almost", "almost:Almost", "for a test"))
+command = "--quick --n 200 --rounds 1 --ndim 2 --structures almost --job nearest,rays,planes"
+sys.exit(main([*command.split(), "--scene", "stack"]))
+"""
+
+
+def test_neighbours_rays_and_views_that_are_almost_right_fail_the_run():
+    done = run("-c", ALMOST)
+    assert done.returncode == 1, done.stderr
+    rows = [line for line in done.stdout.splitlines() if line.startswith("almost ")]
+    assert len(rows) == 5  # neighbours of boxes and of points, first hits, all hits, a view
+    assert all("DIFFERS" in row for row in rows)
 
 
 WRONG = """

@@ -69,7 +69,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("--job", metavar="A,B", help=f"what to measure, or all; default: {','.join(DEFAULT)}")
-    add("--scene", metavar="A,B", help=f"{', '.join(GENERATED)}, {RECORDINGS}, other kinds, files")
+    add(
+        "--scene",
+        metavar="A,B",
+        help=f"{', '.join(GENERATED)}, {RECORDINGS} or one, other kinds, files, folders",
+    )
     add("--n", metavar="N,M", help="objects of generated scenes, 1e5 for instance")
     add("--ndim", metavar="2,3", default="2,3", help="dimensions (default: %(default)s)")
     add("--structures", metavar="A,B", help="structures of the library; default: all")

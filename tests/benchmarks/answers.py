@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["EQUAL", "as_keys", "difference", "listed", "mirrored_out"]
+__all__ = ["EQUAL", "as_keys", "difference", "listed", "mirrored_out", "packed"]
 
 EQUAL = "equal"
 """What is said of an answer that is the same as that of the others."""
@@ -51,6 +51,24 @@ def listed(found: Sequence[Any]) -> NDArray[np.int64]:
     if len(rows):
         rows[:, 1] = np.concatenate([np.asarray(ids, np.int64) for ids in found])
     return rows
+
+
+def packed(*columns: Any) -> NDArray[np.int64]:
+    """Return an answer that has an order, and floats in it, as rows: all of its bits, in its order.
+
+    Columns have the same shape. Entry `i` makes rows ``(c*i, …)``, ``(c*i + 1, …)`` and so on, one
+    for each whole number, where -1 is the largest of 32 bits, and two for each float.
+    """
+    words: list[NDArray[Any]] = []
+    for column in map(np.ravel, columns):
+        if column.dtype == np.float64:
+            # no -0.0: it equals 0.0
+            bits = (column + 0.0).view(np.uint64)
+            words += (bits >> np.uint64(32), bits & np.uint64(0xFFFFFFFF))
+        else:
+            words.append(column.astype(np.int64) & 0xFFFFFFFF)
+    flat = np.stack([word.astype(np.int64) for word in words], axis=-1).ravel()
+    return np.column_stack((np.arange(len(flat)), flat))
 
 
 def mirrored_out(first: Any, second: Any) -> NDArray[np.int64]:

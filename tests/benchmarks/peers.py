@@ -78,6 +78,24 @@ class Peer:
         """Index points; return what is called with centers and radii, for ids, a list a ball."""
         raise NotImplementedError
 
+    def nearest(self, tree: Any, points: NDArray[np.float64], k: int) -> Any:
+        """Return rows and ids of the `k` nearest boxes of points, and all that are as near."""
+        raise NotImplementedError
+
+    def neighbors(
+        self, points: NDArray[np.float64], workers: int
+    ) -> Callable[[NDArray[np.float64], int], Any]:
+        """Index points; return what is called with others and k, for rows and ids."""
+        raise NotImplementedError
+
+    def lines(self, starts: NDArray[np.float64], ends: NDArray[np.float64]) -> Any:
+        """Return segments in its own form."""
+        raise NotImplementedError
+
+    def segments(self, tree: Any, given: Any) -> Any:
+        """Return rows and ids of all boxes that segments meet."""
+        raise NotImplementedError
+
 
 class Shapely(Peer):
     """STRtree of GEOS."""
@@ -106,6 +124,14 @@ class Shapely(Peer):
 
     def query(self, tree: Any, given: Any) -> Any:
         return tree.query(given)
+
+    def lines(self, starts: NDArray[np.float64], ends: NDArray[np.float64]) -> Any:
+        import shapely
+
+        return shapely.linestrings(np.stack((starts, ends), axis=1))
+
+    def segments(self, tree: Any, given: Any) -> Any:
+        return tree.query(given, predicate="intersects")
 
     def one(self, tree: Any) -> Callable[[Sequence[float]], Any]:
         import shapely
@@ -181,6 +207,10 @@ class Rtree(Peer):
         ids, sizes = tree.intersection_v(*given[1:])
         return np.repeat(np.arange(len(sizes)), sizes.astype(np.int64)), ids
 
+    def nearest(self, tree: Any, points: NDArray[np.float64], k: int) -> Any:
+        ids, sizes = tree.nearest_v(points, points, num_results=k)
+        return np.repeat(np.arange(len(sizes)), sizes.astype(np.int64)), ids
+
     def one(self, tree: Any) -> Callable[[Sequence[float]], Any]:
         intersection = tree.intersection
         return lambda bounds: list(intersection(bounds))
@@ -199,6 +229,19 @@ class Scipy(Peer):
 
         query = cKDTree(points).query_ball_point
         return lambda centers, radii: query(centers, radii, workers=workers)
+
+    def neighbors(
+        self, points: NDArray[np.float64], workers: int
+    ) -> Callable[[NDArray[np.float64], int], Any]:
+        from scipy.spatial import cKDTree
+
+        query = cKDTree(points).query
+
+        def ask(asked: NDArray[np.float64], k: int) -> Any:
+            _, ids = query(asked, min(k, len(points)), workers=workers)
+            return np.repeat(np.arange(len(asked)), ids.size // len(asked)), ids.ravel()
+
+        return ask
 
 
 PEERS: tuple[Peer, ...] = (Shapely(), Geoindex(), Rtree(), Scipy())

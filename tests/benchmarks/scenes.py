@@ -77,13 +77,22 @@ def scenes(settings: Settings) -> Iterator[Scene]:
                 for n in settings.sizes:
                     yield Scene(name, n, ndim, settings.seed)
             continue
-        paths = sorted(_BUNDLED.glob("*.npz")) if name == RECORDINGS else [Path(name)]
-        for path in paths:
+        for path in _paths(name):
             recording = open_scene(path)
             if recording.ndim in settings.ndims:
                 n = len(recording.frame(recording.frames // 2).ids)
                 label = recording.name or path.stem
                 yield Scene(label, n, recording.ndim, settings.seed, source=str(path))
+
+
+def _paths(name: str) -> list[Path]:
+    """Return the recordings that a name stands for: a file, those of a folder, a bundled one."""
+    bundled = _BUNDLED / f"{name}.npz"
+    if bundled.is_file():
+        return [bundled]
+    folder = _BUNDLED if name == RECORDINGS else Path(name)
+    found = sorted(path for path in folder.glob("*") if path.suffix in (".npz", ".aabbs"))
+    return found or [folder]
 
 
 def query_boxes(boxes: NDArray[np.float64], count: int, seed: int) -> NDArray[np.float64]:

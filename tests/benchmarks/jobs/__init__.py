@@ -5,10 +5,13 @@ from tests.benchmarks.jobs import (
     build,
     cells,
     churn,
+    decay,
     frames,
+    nearest,
     pairs,
     points,
     query,
+    rays,
     singles,
     sizes,
     start,
@@ -23,6 +26,7 @@ __all__ = ["DEFAULT", "JOBS"]
 _SIZES = (10_000, 100_000)
 _GROWING = (10_000, 100_000, 1_000_000)
 _EVERYWHERE = (*GENERATED, RECORDINGS)
+_CROWDED = ("uniform", "clustered", "sizes")
 
 JOBS = {
     job.name: job
@@ -32,10 +36,14 @@ JOBS = {
         Job("query", "a batch of range queries", query.groups, _SIZES, _EVERYWHERE),
         Job("single", "range queries one by one from Python", query.single_groups, _SIZES),
         Job("points", "balls around points", points.groups, _SIZES),
+        Job("nearest", "nearest objects of points", nearest.groups, _SIZES, _CROWDED),
+        Job("rays", "first hits of rays, all of segments", rays.groups, _SIZES, _CROWDED),
+        Job("planes", "what a camera sees", rays.plane_groups, _SIZES),
         Job("frames", "update and pairs", frames.groups, _SIZES, ("uniform", RECORDINGS)),
         Job("inserts", "inserts one by one, then pairs", singles.insert_groups, (100_000,)),
         Job("removals", "removals one by one, then pairs", singles.remove_groups, (100_000,)),
         Job("churn", "a million operations in batches, and memory", churn.groups, (10_000,)),
+        Job("decay", "queries after 1,000 frames, and memory", decay.groups, (10_000,)),
         Job("memory", "bytes an object", sizes.memory_groups, (1_000_000,)),
         Job("growth", "cost an object by number of objects", sizes.growth_groups, _GROWING),
         Job("workers", "one thread against two", workers.groups, (1_000_000,)),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tests.benchmarks.settings import Settings
     from tests.benchmarks.structures import Structure
 
-__all__ = ["BASELINES", "Case", "all_pairs", "all_queries", "groups", "itself"]
+__all__ = ["BASELINES", "Case", "all_pairs", "all_queries", "groups", "is_affordable", "itself"]
 
 BASELINES = ("shapely", "rtree", "scipy", "hash-grid")
 """What times are compared with: the first of them that takes part."""
@@ -65,9 +65,14 @@ def all_pairs(case: Case) -> Callable[[Any, int], Any] | None:
     return lambda question, frame: oracle.pairs(np.arange(len(case.boxes)), case.boxes)
 
 
+def is_affordable(case: Case) -> bool:
+    """Tell if plain NumPy may look at every object for every query."""
+    return case.scene.n * case.count <= _MOST_ASKED
+
+
 def all_queries(case: Case) -> Callable[[Any, int], Any] | None:
     """Return what answers the queries in plain NumPy, where that is affordable."""
-    if case.scene.n * case.count > _MOST_ASKED:
+    if not is_affordable(case):
         return None
     return lambda question, frame: oracle.query(
         np.arange(len(case.boxes)), case.boxes, None, case.asked
