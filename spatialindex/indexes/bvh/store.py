@@ -52,8 +52,6 @@ class TreeStore:
             np.empty(LANES),
             np.empty(nodes.MOST_DEPTH, np.int64),
         )
-        self._work = _make_work(repair.MOST_ITEMS, table.ndim)
-        self._order = np.empty((repair.MOST_BLOCKS, 2), np.int64)
         self.reset(1)
 
     def reset(self, n_blocks: int) -> None:
@@ -101,7 +99,8 @@ class TreeStore:
         return _PLAIN_STATE if is_plain else table.state
 
     def cost(self) -> float:
-        """Return the cost of the tree as it is, see `kernels.tree.refit`."""
+        """Return the cost of the tree as it is, see `kernels.tree.refit`; notes its depth."""
+        self.arrays.meta[nodes.DEPTH] = refit.tree_depth(self.arrays)
         return float(refit.tree_cost(self.arrays, axes(self.table)))
 
     def is_sparse(self) -> bool:
@@ -194,19 +193,64 @@ class TreeStore:
 
     # -- repairing ----------------------------------------------------------------------------
 
-    def blocks_above(self, slots: NDArray[np.int32], levels: int) -> list[int]:
-        """Return the blocks so many levels above the leaves of slots, each once, ascending."""
-        return sorted({int(repair.block_above(self.arrays, slot, levels)) for slot in slots})
+    def regions(
+        self, most: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+        """Return the blocks of regions of at most so many objects.
 
-    def rebuild_part(self, block: int, worn: float) -> int:
-        """Build a part anew when it has decayed beyond `worn`; return how many items that took."""
+        With each, how worn it is and how many objects it has.
+        """
+        arrays, dim = self.arrays, axes(self.table)
+        ends, order = self._scratch_of_blocks()
+        blocks = np.zeros(1, np.int64)
+        found = []
+        while len(blocks):
+            worn, objects = np.empty(len(blocks)), np.empty(len(blocks), np.int64)
+            repair.wear(arrays, blocks, ends, order, dim, worn, objects)
+            fits = objects <= most
+            found.append((blocks[fits], worn[fits], objects[fits]))
+            above = blocks[~fits]
+            items = arrays.items[above][np.arange(LANES) < arrays.size[above][:, None]]
+            blocks = items[items >= 0].astype(np.int64)
+        parts = tuple(np.concatenate(column) for column in zip(*found, strict=True))
+        return parts[0], parts[1], parts[2]
+
+    def is_region(self, block: int) -> bool:
+        """Tell if a block, which may have been freed by now, can be built anew as a region."""
+        return bool(self.arrays.size[block] and not self.arrays.is_leaf[block])
+
+    def rebuild_region(self, block: int) -> None:
+        """Build all that is below a block anew from its objects."""
+        ends, order = self._scratch_of_blocks()
+        n = int(repair.list_part(self.arrays, block, ends, order))
+        self._rebuild_part(order, n, False, ends, self.leaf_size * n)
+
+    def rebuild_top(self, regions: NDArray[np.int64]) -> None:
+        """Build what is above all regions anew; nothing where the root is the only one."""
+        if regions[0] == 0:
+            return
+        ends, order = self._scratch_of_blocks()
+        ends[regions] = 1
+        n = int(repair.list_part(self.arrays, 0, ends, order))
+        self._rebuild_part(order, n, True, ends, n)
+
+    def _rebuild_part(
+        self,
+        order: NDArray[np.int32],
+        n: int,
+        is_top: bool,
+        ends: NDArray[np.uint8],
+        most: int,
+    ) -> None:
+        """Build a listed part anew, of `most` items at most."""
+        work = _make_work(most, self.table.ndim)
         dim = axes(self.table)
-        n = int(repair.list_part(self.arrays, block, self._order))
-        if n == 1 or repair.decay(self.arrays, self._order, n, dim) <= worn:
-            return 0
-        items = int(repair.take_apart(self.arrays, self._order, n, self._work, dim))
-        self._run(self._work, items, block)
-        return items
+        items = int(repair.take_apart(self.arrays, order, n, is_top, ends, work, dim))
+        self._run(work, items, int(order[0]))
+
+    def _scratch_of_blocks(self) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
+        """Return marks of all blocks, none set, and room for a list of them."""
+        return np.zeros(len(self.arrays.size), np.uint8), np.empty(self.n_blocks, np.int32)
 
     # -- room ---------------------------------------------------------------------------------
 

@@ -8,8 +8,8 @@ What a tree is made of stands in `spatialindex.kernels.tree`; here is decided wh
 - *Changing*: a small share one by one, each finding its leaf (`members`); when most have moved, all
   lanes are written and everything is refitted in one pass (`refit`).
 - *Repairing*: the cost of the tree over that after the last build is its *quality*, looked at
-  whenever enough has changed. Once it is worn, each batch of changes has some parts rebuilt
-  (`repair`), near what changed and on one level after the other, no more than the batch was large.
+  whenever enough has changed. Once it is worn, regions of some thousand objects are built anew
+  (`repair`), the worst first, as many with each batch of changes as the batch is large.
 """
 
 from __future__ import annotations
@@ -52,8 +52,13 @@ _SPARE_BITS = 8  # of the keys that put rows in order
 _SEEDS = 512  # pairs of blocks that pairs are split into, at least
 _NO_ORDER = np.empty(0, SLOT_DTYPE)
 _NO_METERS = np.empty(0, np.int64)
-_WORN = 1.1  # quality from which on parts are repaired
-_WORN_OUT = 1.5  # quality at which everything is built anew, once as much has changed
+_MEASURED = 64  # quality is measured when one in so many objects has changed
+_WORN = 1.1  # quality from which on regions are repaired
+_REGION = 4096  # objects of a region, at most
+_PIECE = 64  # objects of what the top is built anew from, at most: regions exchange such pieces
+_TOP = -1  # among blocks that wait to be built anew: what is above the regions
+_PACE = 8  # objects of regions built anew for each that has changed, while quality is worn
+_WORN_OUT = 1.3  # quality at which everything is built anew when most objects have moved
 
 
 class TreeStructure:
@@ -84,9 +89,9 @@ class TreeStructure:
         self._rebuilds = 0
         self._n_built = 0
         self._cost_built = 0.0
-        self._since_built = self._since_measured = 0  # objects changed
-        self._is_worn = False
-        self._turn = 0
+        self._since_measured = 0  # objects changed
+        self._waiting: list[tuple[int, int]] = []  # blocks to be built anew and what each takes
+        self._credit = 0  # objects that may be built anew
 
     # -- keeping up ---------------------------------------------------------------------------
 
@@ -96,18 +101,22 @@ class TreeStructure:
 
     def rebuild(self) -> None:
         """Build from the table."""
+        self._build(is_urgent=False)
+
+    def _build(self, *, is_urgent: bool) -> None:
+        """Build from the table; urgent where it is part of a frame, so that building dominates."""
         table, store = self.table, self._store
         slots = table.live_slots()
         n = len(slots)
         self._rebuilds += 1
-        self._n_built, self._since_built, self._since_measured = n, 0, 0
-        self._is_worn = False
+        self._n_built, self._since_measured, self._credit = n, 0, 0
+        self._waiting.clear()
         if not n:
             store.reset(1)
         else:
             boxes = table.cover[:n] if n == table.high else table.cover[slots]
             build = self._build_by
-            if build == "sah" or (build == "auto" and n <= _MOST_CUT):
+            if build == "sah" or (build == "auto" and n <= _MOST_CUT and not is_urgent):
                 store.build_cut(slots, boxes)
             else:
                 store.build_packed(slots, boxes, 0 if build == "morton" else _WHOLE)
@@ -125,7 +134,7 @@ class TreeStructure:
             or (is_bulk and entered > self.bulk_share * n)
             or n > 2 * self._n_built + 64
         ):
-            self.rebuild()
+            self._build(is_urgent=self._n_built > 0)
             return
         if len(changes.removed):
             store.leave(changes.removed)
@@ -141,34 +150,41 @@ class TreeStructure:
             if len(changes.restated):
                 store.restate(changes.restated)
         if n_changed:
-            self._keep_fit(changes, n_changed, is_bulk=is_bulk)
+            self._keep_fit(n_changed, is_bulk=is_bulk)
 
-    def _keep_fit(self, changes: Changes, n_changed: int, *, is_bulk: bool) -> None:
+    def _keep_fit(self, n_changed: int, *, is_bulk: bool) -> None:
         """Measure quality now and then, and repair what is worn in proportion to what changed."""
         n, store = len(self.table), self._store
-        self._since_built += n_changed
-        self._since_measured += n_changed
         if store.is_sparse():
-            self.rebuild()
+            self._build(is_urgent=True)
             return
-        if 64 * self._since_measured > n:
+        self._since_measured += n_changed
+        if _MEASURED * self._since_measured > n:
             self._since_measured = 0
             quality = self._quality()
-            self._is_worn = quality > _WORN
-            if quality > _WORN_OUT and self._since_built > n // 2:
-                self.rebuild()
+            if is_bulk and quality > _WORN_OUT:
+                self._build(is_urgent=True)
                 return
-        if not self._is_worn or is_bulk:
-            return
-        budget = 2 * n_changed + 512
-        # from the leaves to the root, a level at a time
-        heights = max(int(store.arrays.meta[nodes.DEPTH]) - 1, 1)
-        self._turn = (self._turn + 1) % heights
-        touched = np.concatenate([changes.moved, changes.added])
-        for block in store.blocks_above(touched, 1 + self._turn):
-            budget -= 64 + store.rebuild_part(block, _WORN)
-            if budget < 0:
-                return
+            if quality > _WORN and not self._waiting:
+                self._plan_repair()
+        # what is not used up is kept for a region that costs more, not for a bout of repairs
+        self._credit = min(self._credit, _REGION) + _PACE * n_changed
+        while self._waiting and self._waiting[-1][1] <= self._credit:
+            block, effort = self._waiting.pop()
+            self._credit -= effort
+            if block == _TOP:
+                store.rebuild_top(store.regions(_PIECE)[0])
+            elif store.is_region(block):
+                store.rebuild_region(block)
+
+    def _plan_repair(self) -> None:
+        """List the worn regions, to be built anew one by one, the worst first and the top last."""
+        blocks, worn, objects = self._store.regions(_REGION)
+        found = np.flatnonzero(worn > _WORN)
+        found = found[np.argsort(worn[found], kind="stable")]
+        # where everything is one region, that is all there is to build
+        self._waiting = [] if blocks[0] == 0 else [(_TOP, min(len(self.table) // _PIECE, _REGION))]
+        self._waiting += zip(blocks[found].tolist(), objects[found].tolist(), strict=True)
 
     def _quality(self) -> float:
         """Return the cost of the tree over that after the last build."""

@@ -226,14 +226,59 @@ def _enter(tree, slot, boxes, i, state, scratch, q, dim):
 
 
 @kernel
-def _tidy(tree, block, state, q, dim):
-    """Bring a block that lost a child up to date: an empty one is freed, a single child lifted."""
-    while tree.size[block] == 0 and block != 0:
+def _other_block(tree, block, capacity, dim):
+    """Return a block of the same kind and parent with room for all of a block, -1 for none."""
+    ndim = len(dim)
+    place = np.int64(tree.parent[block])
+    above, here = place // LANES, place % LANES
+    best = np.int64(-1)
+    least = np.inf
+    for lane in range(tree.size[above]):
+        other = nodes.block_at(tree.items[above, lane])
+        if lane == here or tree.is_leaf[other] != tree.is_leaf[block]:
+            continue
+        if tree.size[other] + tree.size[block] > capacity:
+            continue
+        # the way between centers is enough to choose by
+        way = 0.0
+        for d in range(ndim):
+            one = np.float64(tree.bounds[above, d, here])
+            one += np.float64(tree.bounds[above, ndim + d, here])
+            two = np.float64(tree.bounds[above, d, lane])
+            two += np.float64(tree.bounds[above, ndim + d, lane])
+            way += abs(one - two)
+        if best < 0 or way < least:
+            least = way
+            best = other
+    return best
+
+
+@kernel
+def _tidy(tree, block, capacity, state, q, dim):
+    """Bring a block that lost something, and what is above it, into order.
+
+    An empty block is freed, a nearly empty one emptied into another of its parent that has room,
+    and where an inner block has a single child, the child takes its place.
+    """
+    while block != 0:
+        size = np.int64(tree.size[block])
+        if 8 * size > 3 * capacity:
+            break
+        other = _other_block(tree, block, capacity, dim) if size > 0 else np.int64(-1)
+        if size > 0 and other < 0:
+            break
+        if size > 0:
+            start = np.int64(tree.size[other])
+            for lane in range(size):
+                _copy_entry(tree, other, start + lane, block, lane, dim)
+            tree.size[other] = start + size
+            _settle_child(tree, other, state, q, dim)
         place = np.int64(tree.parent[block])
         nodes.free_block(tree, block)
         block = place // LANES
         nodes.drop_lane(tree, block, place % LANES, dim)
-    if tree.size[block] == 1 and block != 0:
+        capacity = LANES
+    if block != 0 and tree.size[block] == 1 and not tree.is_leaf[block]:
         place = np.int64(tree.parent[block])
         child = nodes.block_at(tree.items[block, 0])
         nodes.hang(tree, child, place // LANES, place % LANES)
@@ -252,34 +297,6 @@ def _tidy(tree, block, state, q, dim):
 
 
 @kernel
-def _other_leaf(tree, leaf, dim):
-    """Return a leaf of the same parent with room for all of a leaf, -1 when there is none."""
-    ndim = len(dim)
-    place = np.int64(tree.parent[leaf])
-    above, here = place // LANES, place % LANES
-    best = -1
-    least = np.inf
-    for lane in range(tree.size[above]):
-        other = nodes.block_at(tree.items[above, lane])
-        if lane == here or not tree.is_leaf[other]:
-            continue
-        if tree.size[other] + tree.size[leaf] > tree.meta[nodes.LEAF_SIZE]:
-            continue
-        # the way between centers is enough to choose by
-        way = 0.0
-        for d in range(ndim):
-            one = np.float64(tree.bounds[above, d, here])
-            one += np.float64(tree.bounds[above, ndim + d, here])
-            two = np.float64(tree.bounds[above, d, lane])
-            two += np.float64(tree.bounds[above, ndim + d, lane])
-            way += abs(one - two)
-        if best < 0 or way < least:
-            least = way
-            best = other
-    return best
-
-
-@kernel
 def _leave(tree, slot, state, q, dim):
     """Take an object out."""
     place = np.int64(tree.places[slot])
@@ -291,22 +308,7 @@ def _leave(tree, slot, state, q, dim):
     tree.size[leaf] = last
     tree.places[slot] = -1
     tree.meta[nodes.ENTRIES] -= 1
-    other = -1
-    if last > 0 and 4 * last <= tree.meta[nodes.LEAF_SIZE]:
-        other = _other_leaf(tree, leaf, dim)
-    if last > 0 and other < 0:
-        nodes.refit_up(tree, leaf, state, q, dim)
-        return
-    if other >= 0:
-        size = np.int64(tree.size[other])
-        for j in range(last):
-            _copy_entry(tree, other, size + j, leaf, j, dim)
-        tree.size[other] = size + last
-        _settle_child(tree, other, state, q, dim)
-    place = np.int64(tree.parent[leaf])
-    nodes.free_block(tree, leaf)
-    nodes.drop_lane(tree, place // LANES, place % LANES, dim)
-    _tidy(tree, place // LANES, state, q, dim)
+    _tidy(tree, leaf, tree.meta[nodes.LEAF_SIZE], state, q, dim)
 
 
 @kernel

@@ -16,7 +16,7 @@ from spatialindex.kernels.jit import kernel
 from spatialindex.kernels.simd import LANES, local_floats
 from spatialindex.kernels.tree import nodes
 
-__all__ = ["list_blocks", "refit_all", "refit_slots", "tree_cost", "write_slots"]
+__all__ = ["list_blocks", "refit_all", "refit_slots", "tree_cost", "tree_depth", "write_slots"]
 
 
 @kernel
@@ -69,6 +69,16 @@ def refit_slots(tree, slots, state, dim):
         leaf = np.int64(tree.places[slots[i]]) // LANES
         steps += nodes.refit_up(tree, leaf, state, q, dim)
     return steps
+
+
+@kernel
+def tree_depth(tree):
+    """Return how many blocks the longest path has."""
+    deepest = 1
+    for block in range(tree.meta[nodes.USED_BLOCKS]):
+        if tree.is_leaf[block] and tree.size[block]:
+            deepest = max(deepest, nodes.depth_of(tree, block))
+    return deepest
 
 
 @kernel

@@ -187,14 +187,16 @@ def _fill_bins(work, start, stop, spread, dim):
         if not width > 0.0:
             continue
         scale = BINS / width
+        bins = work.bins[d]
         for i in range(start, stop):
             b = _bin(_center(work.boxes, i, d, ndim), lowest, scale)
             work.counts[d, b] += 1
             for e in range(ndim):
-                if work.boxes[i, e] < work.bins[d, b, e]:
-                    work.bins[d, b, e] = work.boxes[i, e]
-                if work.boxes[i, ndim + e] > work.bins[d, b, ndim + e]:
-                    work.bins[d, b, ndim + e] = work.boxes[i, ndim + e]
+                # without branches: which it is cannot be foretold
+                lower, upper = work.boxes[i, e], work.boxes[i, ndim + e]
+                kept, top = bins[b, e], bins[b, ndim + e]
+                bins[b, e] = lower if lower < kept else kept
+                bins[b, ndim + e] = upper if upper > top else top
 
 
 @kernel
