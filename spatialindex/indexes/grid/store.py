@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CellStore"]
 
+_FEW = 16  # slots of a table, one in so many, that are listed one by one
 _ROWS_ARE_SLOTS = np.empty(0, SLOT_DTYPE)
 
 
@@ -40,6 +41,8 @@ class CellStore:
 
     def __init__(self, table: ObjectTable) -> None:
         self.table = table
+        # slots that were given ranges since none had any; None when they are many
+        self._listed: list[NDArray[np.int32]] | None = None
         self.reset()
 
     def reset(
@@ -73,9 +76,31 @@ class CellStore:
             exact=np.zeros(n_blocks, np.uint8),
             first=np.empty((n_blocks, ndim), np.uint8),
             link=np.empty(n_blocks, np.int32),
-            ranges=np.full((len(self.table.slot_ids), 2 * ndim), cells.ABSENT, np.int32),
+            ranges=self._no_ranges(),
             meta=meta,
         )
+
+    def _no_ranges(self) -> NDArray[np.int32]:
+        """Return ranges for all slots of the table, none of which is in any cell.
+
+        A grid of few slots of a large table, built anew in every frame, takes those few out instead
+        of writing an array as large as the table.
+        """
+        capacity, listed = len(self.table.slot_ids), self._listed
+        self._listed = []
+        if listed is not None and len(self.arrays.ranges) == capacity:
+            ranges = self.arrays.ranges
+            for slots in listed:
+                ranges[slots, 0] = cells.ABSENT
+            return ranges
+        return np.full((capacity, 2 * self.table.ndim), cells.ABSENT, np.int32)
+
+    def _list(self, slots: NDArray[np.int32]) -> None:
+        """Note that slots are given ranges."""
+        if self._listed is not None:
+            self._listed.append(slots)
+            if sum(map(len, self._listed)) > len(self.table.slot_ids) // _FEW:
+                self._listed = None
 
     @property
     def n_blocks(self) -> int:
@@ -135,6 +160,7 @@ class CellStore:
         cells.note_ranges(self.arrays.meta, ranges, dim)
         is_full = len(slots) == self.table.high
         self.arrays.ranges[: self.table.high][slice(None) if is_full else slots] = ranges
+        self._list(slots)
         named = _ROWS_ARE_SLOTS if is_full else slots
         build.fill_cells(self.arrays, named, boxes, keys, layout, dim)
 
@@ -144,6 +170,7 @@ class CellStore:
         """Make slots, which are in no cell, members of the cells of their ranges."""
         cells.note_ranges(self.arrays.meta, ranges, axes(self.table))
         self._follow_table()
+        self._list(slots)
         self._with_room(members.enter_slots, slots, boxes, ranges)
 
     def leave(self, slots: NDArray[np.int32]) -> None:
