@@ -36,11 +36,15 @@ _MODULE_OF = {
     "KDTree": "indexes.bvh",
     "LayerTable": "layers",
     "Neighbors": "results",
+    "PairEvents": "split.tracker",
+    "PairTracker": "split.tracker",
     "RayHits": "results",
     "Recording": "scenes.recording",
     "RecordingError": "errors",
     "ResultTooLargeError": "errors",
     "SpatialIndexError": "errors",
+    "SplitIndex": "split.index",
+    "StepReport": "split.report",
     "Structure": "protocol",
     "SweepAndPrune": "indexes.sweep_and_prune",
     "UniformGrid": "indexes.grid",
@@ -112,3 +116,6 @@ if TYPE_CHECKING:
     from spatialindex.results import Hits, IndexStats, Neighbors, RayHits
     from spatialindex.scenes.generators import generate
     from spatialindex.scenes.recording import Recording
+    from spatialindex.split.index import SplitIndex
+    from spatialindex.split.report import StepReport
+    from spatialindex.split.tracker import PairEvents, PairTracker

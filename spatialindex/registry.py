@@ -78,6 +78,11 @@ _ENTRIES: dict[str, Entry] = {
             "spatialindex.indexes.sweep_and_prune:SweepAndPrune",
             "sorted along one axis, in lanes along the others, and swept",
         ),
+        Entry(
+            "split",
+            "spatialindex.split.index:SplitIndex",
+            "one structure for what rests, one for what moves, one for what is oversized",
+        ),
     )
 }
 

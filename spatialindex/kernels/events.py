@@ -1,0 +1,132 @@
+"""What began and what ended: two answers of `pairs` compared row by row.
+
+Both are in canonical order, so one pass over both finds what only one has, in canonical order::
+
+    before  (1, 2) (1, 5) (4, 5)
+    now     (1, 2) (3, 5) (4, 5)      ended: (1, 5)   began: (3, 5)
+
+Rows may have codes: bit 0 `TO_SENSOR`, a sensor is in the pair; bit 1 `IN_MOTION`, somebody in it
+is awake and not static. A contact of which a member becomes a sensor has ended, and a pair with a
+sensor has begun.
+"""
+
+import numpy as np
+
+from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.roles import RESTING, SENSOR
+
+__all__ = ["IN_MOTION", "TO_SENSOR", "classify_rows", "compare_rows", "first_disorder"]
+
+TO_SENSOR = 1
+IN_MOTION = 2
+
+
+@kernel
+def classify_rows(rows, slots, codes, found):
+    """Write the code of each row of ids to `found`, uint8, and count codes in a pass.
+
+    `slots` holds the members' slots; empty where ids are slots. `codes` is a byte a slot, see
+    `kernels.roles`. Returns how many rows are in motion.
+    """
+    moving = 0
+    for i in range(rows.shape[0]):
+        if slots.shape[0]:
+            one, two = codes[slots[i, 0]], codes[slots[i, 1]]
+        else:
+            one, two = codes[rows[i, 0]], codes[rows[i, 1]]
+        code = TO_SENSOR if (one | two) & SENSOR else 0
+        if not (one & two & RESTING):
+            code |= IN_MOTION
+            moving += 1
+        found[i] = code
+    return moving
+
+
+@kernel
+def first_disorder(rows):
+    """Return the first row that does not come after the one before; -1 when there is none."""
+    for i in range(1, rows.shape[0]):
+        a, b = rows[i - 1, 0], rows[i, 0]
+        if a > b or (a == b and rows[i - 1, 1] >= rows[i, 1]):
+            return i
+    return -1
+
+
+@kernel
+def _is_in(ids, id_):
+    """Tell if an id is in ascending `ids`."""
+    low, high = 0, ids.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        if ids[middle] < id_:
+            low = middle + 1
+        else:
+            high = middle
+    return low < ids.shape[0] and ids[low] == id_
+
+
+@kernel
+def _put(rows, i, code, contacts, sensors, counts, at):
+    """Count a row in ``counts[at]``, contacts, or ``counts[at + 1]``, and write it if it fits."""
+    if code & TO_SENSOR:
+        k = counts[at + 1]
+        counts[at + 1] = k + 1
+        if k < sensors.shape[0]:
+            sensors[k, 0], sensors[k, 1] = rows[i, 0], rows[i, 1]
+    else:
+        k = counts[at]
+        counts[at] = k + 1
+        if k < contacts.shape[0]:
+            contacts[k, 0], contacts[k, 1] = rows[i, 0], rows[i, 1]
+
+
+@kernel
+def compare_rows(
+    old, old_codes, new, new_codes, renewed, began, ended, sensor_began, sensor_ended, counts
+):
+    """Write what began and what ended between rows `old` and `new`, contacts and sensors apart.
+
+    All rows are ``(any, 2)`` int64, `old` and `new` in canonical order; codes are uint8, empty for
+    contacts alone. `renewed`, ascending, are ids that mean something else now: their old pairs have
+    ended and their new ones begun, even if they are the same. `counts`, int64 ``(4,)``, becomes how
+    many began, began with a sensor, ended, and ended with one, whether there was room or not.
+    """
+    counts[:] = 0
+    n_old, n_new = old.shape[0], new.shape[0]
+    i = 0
+    j = 0
+    has_codes = old_codes.shape[0] > 0 and new_codes.shape[0] > 0
+    while i < n_old or j < n_new:
+        if not renewed.shape[0]:
+            # nearly all rows are in both
+            while i < n_old and j < n_new:
+                if old[i, 0] != new[j, 0] or old[i, 1] != new[j, 1]:
+                    break
+                if has_codes and (old_codes[i] ^ new_codes[j]) & TO_SENSOR:
+                    break
+                i += 1
+                j += 1
+            if i == n_old and j == n_new:
+                break
+        is_before = j == n_new  # the row of `old` comes first
+        is_after = i == n_old
+        if not is_before and not is_after:
+            a, b = old[i, 0], new[j, 0]
+            is_before = a < b or (a == b and old[i, 1] < new[j, 1])
+            is_after = a > b or (a == b and old[i, 1] > new[j, 1])
+        was = np.int64(0)
+        now = np.int64(0)
+        if not is_after and old_codes.shape[0]:
+            was = np.int64(old_codes[i]) & TO_SENSOR
+        if not is_before and new_codes.shape[0]:
+            now = np.int64(new_codes[j]) & TO_SENSOR
+        is_same = not is_before and not is_after and was == now
+        if is_same and renewed.shape[0]:
+            is_same = not (_is_in(renewed, new[j, 0]) or _is_in(renewed, new[j, 1]))
+        if not is_same:
+            if not is_after:
+                _put(old, i, was, ended, sensor_ended, counts, 2)
+            if not is_before:
+                _put(new, j, now, began, sensor_began, counts, 0)
+        i += 0 if is_after else 1
+        j += 0 if is_before else 1

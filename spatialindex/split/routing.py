@@ -1,0 +1,163 @@
+"""Who belongs where: which structures there are, and which of them an object is given to.
+
+An object that is static or asleep goes to the *static* part, any other to the *dynamic* one. Either
+goes to the *coarse* part instead when the structure of its part would not hold it (`holds`), or
+when its longest edge is far above that of the others: a planet among bolts. What is far
+above is chosen from the boxes, and chosen again when their number has doubled or when much has
+become coarse.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spatialindex.errors import InvalidArgumentError, did_you_mean
+from spatialindex.kernels.roles import (
+    COARSE,
+    DYNAMIC,
+    ROLE_BITS,
+    STATIC,
+    longest_edges,
+    route_slots,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from spatialindex.objects import ObjectTable
+    from spatialindex.protocol import Structure
+    from spatialindex.split.views import Roles, RoleView
+
+__all__ = ["NAME", "Router", "checked_part", "make_part"]
+
+NAME = "split"
+"""Of the split index in the registry: it is no part of itself."""
+
+_FAR_ABOVE = 32.0  # times the typical longest edge
+_MOST_COARSE = 16  # one in so many, at most, is coarse for its size when that is chosen
+
+
+def checked_part(role: str, part: Any) -> tuple[str, dict[str, Any]]:
+    """Check the structure that was named for a role and return its name and parameters."""
+    from spatialindex.registry import structures
+
+    name, parameters = (part, {}) if isinstance(part, str) else _taken_apart(role, part)
+    known = [entry.name for entry in structures() if entry.name != NAME]
+    if name == NAME:
+        raise InvalidArgumentError(
+            f"{role} is {name!r}: a split index is no part of another; known: {', '.join(known)}"
+        )
+    if name not in known:
+        hint = did_you_mean(name, known)
+        raise InvalidArgumentError(
+            f"{role}: unknown structure {name!r}; {hint}known: {', '.join(known)}"
+        )
+    return name, dict(parameters)
+
+
+def _taken_apart(role: str, part: Any) -> tuple[str, dict[str, Any]]:
+    """Return name and parameters of a part that is not just a name."""
+    is_pair = isinstance(part, tuple | list) and len(part) == 2
+    if not is_pair or not isinstance(part[0], str) or not isinstance(part[1], dict):
+        raise InvalidArgumentError(
+            f"{role} is {part!r}: pass the name of a structure, or a name and a dict of parameters"
+        )
+    return part[0], part[1]
+
+
+def make_part(role: str, part: tuple[str, dict[str, Any]], view: RoleView) -> Structure:
+    """Make the structure of a role over its view of the table."""
+    from spatialindex.registry import create, find
+
+    name, parameters = part
+    try:
+        create(name, view.ndim, **parameters)  # which says what is wrong with the parameters
+        maker = getattr(find(name).load(), "structure_on", None)
+        if maker is None:
+            raise InvalidArgumentError(
+                f"{name} is not made of a structure; derive its class from BoxIndex"
+            )
+        structure: Structure = maker(view, **parameters)
+    except InvalidArgumentError as error:
+        raise InvalidArgumentError(f"{role}: {error}") from None
+    return structure
+
+
+class Router:
+    """Gives slots their codes.
+
+    Parameters
+    ----------
+    table : ObjectTable
+        Whose slots are routed.
+    roles : Roles
+        What they are at present.
+    parts : dict
+        The structures by role.
+
+    Attributes
+    ----------
+    limit : float
+        Boxes with a longer edge are coarse.
+    """
+
+    def __init__(self, table: ObjectTable, roles: Roles, parts: dict[int, Structure]) -> None:
+        self._table = table
+        self._roles = roles
+        self._parts = parts
+        self.limit = np.inf
+        self._n_chosen = 0  # objects when the limit was chosen
+        self._n_coarse = 0  # coarse ones when all was routed afresh
+
+    def is_due(self) -> bool:
+        """Tell if the number of objects has doubled since the limit was chosen."""
+        return len(self._table) > 2 * self._n_chosen
+
+    def is_outgrown(self) -> bool:
+        """Tell if many more are coarse than when all was routed afresh."""
+        most = 2 * self._n_coarse + len(self._table) // _MOST_COARSE + 64
+        return self._roles.count(COARSE) > most
+
+    def routed_afresh(self, slots: NDArray[np.int32]) -> NDArray[np.uint8]:
+        """Choose the limit anew and return the codes that slots, all there are, are to have."""
+        self._choose(slots)
+        codes = self.routed(slots)
+        self._n_coarse = int(np.count_nonzero((codes & ROLE_BITS) == COARSE))
+        return codes
+
+    def routed(self, slots: NDArray[np.int32]) -> NDArray[np.uint8]:
+        """Return the codes that slots are to have."""
+        table = self._table
+        codes = self.sized(slots)
+        for role in (STATIC, DYNAMIC):
+            mine = (codes & ROLE_BITS) == role
+            if not mine.any():
+                continue
+            asked = slots if mine.all() else slots[mine]
+            is_dense = len(asked) == table.high
+            boxes = table.cover[: table.high] if is_dense else table.cover[asked]
+            refused = ~self._parts[role].holds(boxes)
+            if refused.any():
+                codes[np.flatnonzero(mine)[refused]] |= COARSE
+        return codes
+
+    def sized(self, slots: NDArray[np.int32]) -> NDArray[np.uint8]:
+        """Return the codes that slots have by their flags and extents, whatever parts hold."""
+        table = self._table
+        codes = np.empty(len(slots), np.uint8)
+        route_slots(slots, table.cover, table.state, self.limit, (0,) * table.ndim, codes)
+        return codes
+
+    def _choose(self, slots: NDArray[np.int32]) -> None:
+        """Choose the limit from the boxes of all slots."""
+        table, n = self._table, len(slots)
+        self._n_chosen = n
+        self.limit = np.inf
+        if n:
+            edges = np.empty(n)
+            longest_edges(table.cover, slots, (0,) * table.ndim, edges)
+            middle, high = (n - 1) // 2, (n - 1) * (_MOST_COARSE - 1) // _MOST_COARSE
+            edges.partition((middle, high))
+            self.limit = max(_FAR_ABOVE * float(edges[middle]), float(edges[high]))

@@ -1,0 +1,424 @@
+"""The structure of a split index: three structures over one table, asked as one.
+
+Every slot belongs to one part, so what parts answer is put together without looking for doubles::
+
+    pairs     of the dynamic part, of the coarse one, and across: whom the fewer touch of the more
+    resting   static or asleep: pairs among themselves are not looked for unless they can count
+    query     each part's rows, one after the other
+    nearest   each part's best, merged; what one has found limits how far the next looks
+
+Changes are handed to the part that they concern. A change of role, because somebody falls asleep or
+grows, is a removal in one part and an addition in another.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spatialindex.asked import balls, casts
+from spatialindex.constants import ID_DTYPE, SLOT_DTYPE
+from spatialindex.errors import InvariantError, ResultTooLargeError
+from spatialindex.execution import NO_LIMIT, NO_ROWS, too_large
+from spatialindex.indexes.asking import axes, count_verdicts
+from spatialindex.kernels.decide import AMONG_BITS, AMONG_SHIFT
+from spatialindex.kernels.roles import (
+    COARSE,
+    DYNAMIC,
+    RESTING,
+    ROLE_BITS,
+    SLEEPING,
+    STATIC,
+    merge_best,
+)
+from spatialindex.objects import Changes
+from spatialindex.protocol import Single
+from spatialindex.results import PairCounts, StructureStats
+from spatialindex.split.routing import Router, make_part
+from spatialindex.split.views import ROLES, Roles, RoleView
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from spatialindex.objects import ObjectTable
+    from spatialindex.protocol import Region, Structure
+
+__all__ = ["SplitStructure"]
+
+_DYNAMIC_PAIRS, _ACTIVE_PAIRS = 1, 2  # codes of `among` in a rule
+_ACROSS = ((DYNAMIC, STATIC), (DYNAMIC, COARSE), (COARSE, STATIC))
+_NO_SLOTS = np.empty(0, SLOT_DTYPE)
+_MOST_COUNTED = 2**20  # rows at once where pairs across are only counted
+
+
+class SplitStructure:
+    """Three structures over one table.
+
+    Parameters
+    ----------
+    table : ObjectTable
+        Whose slots are indexed.
+    static, dynamic, coarse : (str, dict)
+        Name and parameters of each part's structure.
+    """
+
+    # of the objects that pairs from scratch look at: 10,000 boxes, a twentieth to all moving
+    kept_share = 0.1
+
+    def __init__(
+        self,
+        table: ObjectTable,
+        *,
+        static: tuple[str, dict[str, Any]],
+        dynamic: tuple[str, dict[str, Any]],
+        coarse: tuple[str, dict[str, Any]],
+    ) -> None:
+        self.table = table
+        self.roles = Roles(table)
+        chosen = {STATIC: static, DYNAMIC: dynamic, COARSE: coarse}
+        self._views = {role: RoleView(table, self.roles, role) for role in ROLES}
+        self.parts: dict[int, Structure] = {
+            role: make_part(name, chosen[role], self._views[role]) for role, name in ROLES.items()
+        }
+        self._router = Router(table, self.roles, self.parts)
+
+    # -- keeping up ---------------------------------------------------------------------------
+
+    def holds(self, boxes: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Tell that every box is held well, by one part or another."""
+        return np.ones(len(boxes), np.bool_)
+
+    def apply(self, changes: Changes) -> None:
+        """Hand each change to the part that it concerns."""
+        roles, router = self.roles, self._router
+        roles.follow_table()
+        removed = changes.removed
+        left = roles.codes[removed] & ROLE_BITS
+        roles.set(removed, 0)
+        slots = _union(changes.added, changes.moved, changes.restated)
+        before = roles.codes[slots]
+        if router.is_due():
+            slots = self.table.live_slots()
+            before = roles.codes[slots]
+            roles.set(slots, router.routed_afresh(slots))
+        elif len(slots):
+            roles.set(slots, router.routed(slots))
+        if router.is_outgrown():
+            self.rebuild()
+            return
+        goes = _Going(slots, before, roles.codes[slots])
+        for role, part in self.parts.items():
+            gone = removed if len(removed) and (left == role).all() else removed[left == role]
+            mine = goes.of(role, gone, changes)
+            if any(map(len, mine)):
+                part.apply(mine)
+
+    def rebuild(self) -> None:
+        """Choose anew who belongs where and build all parts from the table."""
+        slots = self.table.live_slots()
+        self.roles.clear()
+        codes = self._router.routed_afresh(slots)
+        self.roles.set(slots, codes)
+        for part in self.parts.values():
+            part.rebuild()
+
+    def in_question(self, rule: int) -> int:
+        """Return how many objects pairs under a rule are looked for among, from scratch."""
+        roles = self.roles
+        return sum(roles.count(role) for role in ROLES if self._pairs_within(role, rule))
+
+    # -- which parts pairs can be in ----------------------------------------------------------
+
+    def _pairs_within(self, role: int, rule: int) -> bool:
+        """Tell if two members of a role can be a pair under a rule."""
+        roles = self.roles
+        if not roles.count(role):
+            return False
+        among = (rule & AMONG_BITS) >> AMONG_SHIFT
+        if among == _ACTIVE_PAIRS:
+            return not roles.is_resting(role)
+        if among == _DYNAMIC_PAIRS:
+            return not roles.is_resting(role) or roles.has_sleepers(role)
+        return True
+
+    def _able(self, slots: NDArray[np.int32], role: int, rule: int) -> NDArray[np.int32]:
+        """Return those of some slots that can be in a pair with a member of a role."""
+        roles = self.roles
+        if not roles.count(role):
+            return _NO_SLOTS
+        among = (rule & AMONG_BITS) >> AMONG_SHIFT
+        if not among or not roles.is_resting(role):
+            return slots
+        codes = roles.codes[slots]
+        if among == _ACTIVE_PAIRS:
+            return np.asarray(slots[(codes & RESTING) == 0])
+        if roles.has_sleepers(role):
+            return slots
+        return np.asarray(slots[(codes & (RESTING | SLEEPING)) != RESTING])
+
+    def _across(self, rule: int) -> Iterator[tuple[NDArray[np.int32], int]]:
+        """Yield who is to ask which part, so that each pair across parts is found once."""
+        count, members = self.roles.count, self.roles.members
+        for one, two in _ACROSS:
+            if count(one) and count(two):
+                asking, asked = (one, two) if count(one) <= count(two) else (two, one)
+                slots = self._able(members(asking), asked, rule)
+                if len(slots):
+                    yield slots, asked
+
+    def _filled(self) -> list[Structure]:
+        """Return the parts that hold anything, the fullest first."""
+        count = self.roles.count
+        roles = sorted((role for role in ROLES if count(role)), key=lambda role: -count(role))
+        return [self.parts[role] for role in roles]
+
+    # -- answering ----------------------------------------------------------------------------
+
+    def pairs(self, rule: int, *, limit: int, workers: int = 1) -> NDArray[np.int32]:
+        """Find pairs within each part, and across parts from the smaller side."""
+        tasks: list[Callable[..., NDArray[np.int32]]] = [
+            partial(part.pairs, rule)
+            for role, part in self.parts.items()
+            if self._pairs_within(role, rule)
+        ]
+        tasks += [
+            partial(self.parts[asked].touching, slots, rule) for slots, asked in self._across(rule)
+        ]
+        return _together(tasks, limit, workers)
+
+    def touching(
+        self, slots: NDArray[np.int32], rule: int, *, limit: int, workers: int = 1
+    ) -> NDArray[np.int32]:
+        """Ask each part for the slots that can have pairs in it."""
+        tasks = []
+        for role, part in self.parts.items():
+            able = self._able(slots, role, rule)
+            if len(able):
+                tasks.append(partial(part.touching, able, rule))
+        return _together(tasks, limit, workers)
+
+    def query(self, region: Region, *, limit: int, workers: int = 1) -> NDArray[np.int32]:
+        """Ask each part."""
+        tasks = [partial(part.query, region) for part in self._filled()]
+        return _together(tasks, limit, workers)
+
+    def count(self, region: Region, *, workers: int = 1) -> NDArray[np.int64]:
+        """Add up what the parts count."""
+        counts = np.zeros(len(region.cull), np.int64)
+        for part in self._filled():
+            counts += part.count(region, workers=workers)
+        return counts
+
+    def nearest(
+        self, region: Region, k: int, ignored: NDArray[np.int32], *, workers: int = 1
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Merge the best of the parts; the next part looks no farther than the k-th so far."""
+        ndim = self.table.ndim
+        slots, values = _none(len(region.cull), k)
+        for at, part in enumerate(self._filled()):
+            if at:
+                centers = np.ascontiguousarray(region.exact[:, :ndim])
+                reach = np.minimum(region.exact[:, ndim], values[:, -1])
+                region = balls(centers, reach, region.layers)
+            most = min(k, len(part.table))
+            found = part.nearest(region, most, ignored, workers=workers)
+            slots, values = self._merged(k, slots, values, *found)
+        return slots, values
+
+    def first_hits(
+        self, region: Region, ignored: NDArray[np.int32], *, workers: int = 1
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Take the first of the parts' first; the next part looks no longer than until then."""
+        ndim, n = self.table.ndim, len(region.cull)
+        slots, values = _none(n, 1)
+        for at, part in enumerate(self._filled()):
+            if at:
+                exact = region.exact
+                lasts = np.minimum(exact[:, 3 * ndim], values[:, 0])
+                boxes = np.ascontiguousarray(exact[:, : 2 * ndim])
+                motions = np.ascontiguousarray(exact[:, 2 * ndim : 3 * ndim])
+                region = casts(boxes, motions, lasts, n, region.layers)
+            found, times = part.first_hits(region, ignored, workers=workers)
+            slots, values = self._merged(1, slots, values, found[:, None], times[:, None])
+        return slots[:, 0], values[:, 0]
+
+    def _merged(
+        self,
+        k: int,
+        slots: NDArray[np.int32],
+        values: NDArray[np.float64],
+        more_slots: NDArray[np.int32],
+        more_values: NDArray[np.float64],
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Merge the k best of two parts."""
+        best = np.empty((len(slots), k), SLOT_DTYPE), np.empty((len(slots), k))
+        merge_best(slots, values, more_slots, more_values, self.table.slot_ids, *best)
+        return best
+
+    def single(self) -> Single | None:
+        """Return how one box is asked, when all parts that hold anything have a way."""
+        asked = []
+        for part in self._filled():
+            how: Any = getattr(part, "single", None)
+            way: Single | None = how() if how is not None else None
+            if way is None:
+                return None
+            asked.append(way)
+        if len(asked) == 1:
+            return asked[0]
+        return Single(_ask_parts, (asked,), axes(self.table)) if asked else None
+
+    # -- figures ------------------------------------------------------------------------------
+
+    def stats(self) -> StructureStats:
+        """Return what the parts hold together; the worst quality of those that decay."""
+        parts = [part.stats() for part in self.parts.values()]
+        qualities = [one.quality for one in parts if one.quality is not None]
+        return StructureStats(
+            entries=sum(one.entries for one in parts),
+            buckets=sum(one.buckets for one in parts),
+            max_bucket=max(one.max_bucket for one in parts),
+            wide=sum(one.wide for one in parts),
+            rebuilds=sum(one.rebuilds for one in parts),
+            quality=max(qualities, default=None),
+        )
+
+    def count_pairs(self, rule: int) -> PairCounts:
+        """Add up what the parts count; of pairs across parts, met are those that overlap."""
+        counts = [
+            part.count_pairs(rule)
+            for role, part in self.parts.items()
+            if self._pairs_within(role, rule)
+        ]
+        for slots, asked in self._across(rule):
+            count = partial(self._count_touching, slots, self.parts[asked])
+            met = count(0)
+            counts.append(count_verdicts(count, rule, visits=met, candidates=met))
+        return PairCounts(*(sum(column) for column in zip(*counts, strict=True)))
+
+    def _count_touching(self, slots: NDArray[np.int32], part: Structure, rule: int) -> int:
+        """Count whom slots touch in a part, a group of them at a time."""
+        total, at, group = 0, 0, 1024
+        while at < len(slots):
+            limit = _MOST_COUNTED if group > 1 else NO_LIMIT
+            try:
+                total += len(part.touching(slots[at : at + group], rule, limit=limit))
+            except ResultTooLargeError:
+                group = max(group // 8, 1)
+                continue
+            at += group
+        return total
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes."""
+        return self.roles.nbytes + sum(part.nbytes for part in self.parts.values())
+
+    def validate(self) -> None:
+        """Check that each slot has one owner, by its flags and extent, and each part itself."""
+        live = self.table.live_slots()
+        codes = self.roles.codes
+        if np.count_nonzero(codes) != len(live) or not codes[live].all():
+            raise InvariantError("split: a slot without an object has a role, or one with it none")
+        sized = self._router.sized(live)
+        differs = sized != codes[live]
+        # what its part did not hold when it was routed is coarse as well, and that may change
+        differs &= (sized | COARSE) != codes[live]
+        if differs.any():
+            slot = int(live[np.argmax(differs)])
+            raise InvariantError(
+                f"split: the slot {slot} has code {codes[slot]}, by flags and extent it is "
+                f"{sized[np.argmax(differs)]}"
+            )
+        for role, name in ROLES.items():
+            members = live[(codes[live] & ROLE_BITS) == role]
+            if not np.array_equal(self.roles.members(role), members):
+                raise InvariantError(f"split: the list of {name} slots is not theirs")
+            if self.roles.count(role) != len(members):
+                raise InvariantError(f"split: the number of {name} slots is not the one counted")
+            self.parts[role].validate()
+
+
+class _Going:
+    """Slots that have changed, with their roles before and after: what each part is told."""
+
+    def __init__(
+        self, slots: NDArray[np.int32], before: NDArray[np.uint8], after: NDArray[np.uint8]
+    ) -> None:
+        self._slots = slots
+        self._before = before & np.uint8(ROLE_BITS)
+        self._after = after & np.uint8(ROLE_BITS)
+        self._goes = self._before != self._after
+        self._any_goes = bool(self._goes.any())
+
+    def of(self, role: int, gone: NDArray[np.int32], changes: Changes) -> Changes:
+        """Return the changes of one part, from which `gone` were removed."""
+        came = _NO_SLOTS
+        stays = self._after == role
+        if self._any_goes:
+            came = self._slots[self._goes & stays]
+            left = self._slots[self._goes & (self._before == role)]
+            gone = _union(gone, left)
+            stays &= ~self._goes
+        return Changes(
+            came, gone, self._staying(changes.moved, stays), self._staying(changes.restated, stays)
+        )
+
+    def _staying(self, slots: NDArray[np.int32], stays: NDArray[np.bool_]) -> NDArray[np.int32]:
+        """Return those of some slots that stay in the part."""
+        if not len(slots):
+            return slots
+        if len(slots) != len(self._slots):
+            stays = stays[np.searchsorted(self._slots, slots)]
+        return slots if stays.all() else slots[stays]
+
+
+def _union(*groups: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the slots of ascending groups, ascending, each once."""
+    filled = [slots for slots in groups if len(slots)]
+    if len(filled) < 2:
+        return filled[0] if filled else _NO_SLOTS
+    return np.unique(np.concatenate(filled))
+
+
+def _together(
+    tasks: Sequence[Callable[..., NDArray[np.int32]]], limit: int, workers: int
+) -> NDArray[np.int32]:
+    """Return the rows of all tasks, at most `limit` of them."""
+    found = []
+    left = limit
+    for task in tasks:
+        try:
+            rows = task(limit=left, workers=workers)
+        except ResultTooLargeError:
+            raise too_large(limit) from None
+        left -= len(rows)
+        found.append(rows)
+    if len(found) == 1:
+        return found[0]
+    return np.concatenate(found) if found else NO_ROWS.copy()
+
+
+def _none(n: int, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Return the k best of `n` rows that have found nothing."""
+    return np.full((n, k), -1, SLOT_DTYPE), np.full((n, k), np.inf)
+
+
+def _ask_parts(parts: list[Single], box: Any, out: NDArray[np.int64], _dim: Any) -> int:
+    """Ask all parts about one box, as `protocol.Single` has it."""
+    n = 0
+    for kernel, state, dim in parts:
+        found = np.empty(len(out), ID_DTYPE)
+        more = kernel(*state, box, found, dim)
+        if more < 0:
+            return -1
+        if n + more > len(out):
+            return len(out) + 1
+        out[n : n + more] = found[:more]
+        n += more
+    out[:n].sort()
+    return n
