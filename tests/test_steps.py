@@ -459,7 +459,7 @@ def test_hulls_outlive_growth_and_compaction_of_the_table():
 def test_flags_that_are_none_are_refused():
     world = si.SplitIndex()
     world.insert(HERE)
-    with pytest.raises(si.InvalidArgumentError, match="continuous.0. is 7: pass True or False"):
+    with pytest.raises(si.InvalidArgumentError, match=r"continuous.0. is 7: pass True or False"):
         world.insert([HERE], continuous=[7])
     with pytest.raises(si.InvalidArgumentError, match="continuous"):
         world.set_state(0, layer=5, continuous="yes")
