@@ -166,6 +166,42 @@ def test_lanes_are_inside_planes_when_their_boxes_are(drawn):
     assert inside <= lanes(mask)
 
 
+def ordinary(rng, shape):
+    """Return numbers that float32 has exactly, so that nothing but arithmetic is rounded."""
+    return rng.uniform(-100, 100, shape).astype(np.float32).astype(np.float64)
+
+
+@pytest.mark.parametrize("ndim", [2, 3])
+def test_rounding_of_distances_is_made_up_for(ndim):
+    dim = (0,) * ndim
+    rng = np.random.default_rng(6)
+    for _ in range(50):
+        corners = np.sort(ordinary(rng, (8, 2, ndim)), axis=1)
+        many, points = corners.reshape(8, 2 * ndim), ordinary(rng, (1, ndim))
+        distances = [distance_to_box(points, 0, many, i, dim) for i in range(8)]
+        bounds = distance_bounds(block_of(many, dim), points, math.inf, dim)[1]
+        assert all(bound <= d for bound, d in zip(bounds, distances, strict=True))
+
+
+@pytest.mark.parametrize("ndim", [2, 3])
+def test_rays_that_graze_a_corner_reach_its_lane(ndim):
+    # two faces are met and left at the same time, but for rounding
+    dim = (0,) * ndim
+    rng = np.random.default_rng(7)
+    grazing = 0
+    for _ in range(200):
+        corners = np.sort(ordinary(rng, (8, 2, ndim)), axis=1)
+        many, start = corners.reshape(8, 2 * ndim), ordinary(rng, ndim)
+        corner = np.where(rng.random(ndim) < 0.5, many[0, :ndim], many[0, ndim:])
+        cast = cast_row([*start, *start], (corner - start) * rng.uniform(0.2, 5), math.inf)
+        mask, bounds = time_bounds(block_of(many, dim), cast, math.inf, dim)
+        times = [cast_time(cast, 0, many, i, dim) for i in range(8)]
+        grazing += times[0] >= 0.0
+        assert {i for i in range(8) if times[i] >= 0.0} <= lanes(mask)
+        assert all(bounds[i] <= times[i] for i in range(8) if times[i] >= 0.0)
+    assert grazing > 20
+
+
 @pytest.mark.parametrize("ndim", [2, 3])
 def test_bounds_of_ordinary_lanes_are_close(ndim):
     dim = (0,) * ndim
