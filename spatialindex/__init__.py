@@ -35,6 +35,8 @@ _MODULE_OF = {
     "InvariantError": "errors",
     "KDTree": "indexes.bvh",
     "LayerTable": "layers",
+    "LooseOctree": "indexes.loose_tree",
+    "LooseQuadtree": "indexes.loose_tree",
     "Neighbors": "results",
     "PairEvents": "split.tracker",
     "PairTracker": "split.tracker",
@@ -109,6 +111,7 @@ if TYPE_CHECKING:
     from spatialindex.indexes.brute_force import BruteForce
     from spatialindex.indexes.bvh import BVH, KDTree
     from spatialindex.indexes.grid import HashGrid, UniformGrid
+    from spatialindex.indexes.loose_tree import LooseOctree, LooseQuadtree
     from spatialindex.indexes.sweep_and_prune import SweepAndPrune
     from spatialindex.layers import LayerTable
     from spatialindex.protocol import Index, Structure

@@ -64,6 +64,18 @@ _ENTRIES: dict[str, Entry] = {
             "unbounded grid in which only occupied cells exist",
         ),
         Entry(
+            "loose-quadtree",
+            "spatialindex.indexes.loose_tree:LooseQuadtree",
+            "tree of squares with loose bounds, of any extent; for all sizes and uneven crowds",
+            (2,),
+        ),
+        Entry(
+            "loose-octree",
+            "spatialindex.indexes.loose_tree:LooseOctree",
+            "tree of cubes with loose bounds, of any extent; for all sizes and uneven crowds",
+            (3,),
+        ),
+        Entry(
             "bvh",
             "spatialindex.indexes.bvh:BVH",
             "bounding volume hierarchy that stays good while things move; all sizes, rays, nearest",

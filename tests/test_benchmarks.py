@@ -200,9 +200,9 @@ print([(row.task.label, row.answer, len(row.laps)) for row in rows])
     assert done.stdout.strip() == "[('import numpy', '', 1), ('import spatialindex', '', 1)]"
 
 
-@pytest.mark.parametrize("name", STRUCTURES)
-def test_first_pairs_are_those_of_boxes_in_a_row(name):
-    done = run("-m", "tests.benchmarks.child", "first-pairs", name, "2")
+@pytest.mark.parametrize("entry", si.structures(), ids=lambda entry: entry.name)
+def test_first_pairs_are_those_of_boxes_in_a_row(entry):
+    done = run("-m", "tests.benchmarks.child", "first-pairs", entry.name, entry.ndims[0])
     assert json.loads(done.stdout) == {"pairs": [[i, i + 1] for i in range(9)]}
 
 

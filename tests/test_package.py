@@ -29,6 +29,8 @@ PUBLIC = [
     "InvariantError",
     "KDTree",
     "LayerTable",
+    "LooseOctree",
+    "LooseQuadtree",
     "Neighbors",
     "PairEvents",
     "PairTracker",

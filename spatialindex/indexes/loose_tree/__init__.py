@@ -22,7 +22,7 @@ LOOSENESS = Parameter(
     "looseness", 2.0, "factor by which a node's bounds are larger than its cell", tunable=(0.6, 2)
 )
 LEAF_SIZE = Parameter(
-    "leaf_size", 8, "objects with which a node is not divided yet", tunable=(0.5, 4)
+    "leaf_size", 16, "objects with which a node is not divided yet", tunable=(0.5, 4)
 )
 _MOST_LOOSE = 16.0
 
@@ -48,7 +48,7 @@ def _checked_looseness(looseness: Any) -> float:
     is_number = isinstance(looseness, Real) and not isinstance(looseness, bool)
     if not is_number or not 1.0 < looseness <= _MOST_LOOSE:
         raise InvalidArgumentError(
-            f"looseness is {looseness!r}: pass a factor above 1, at most {_MOST_LOOSE:g}; 2 is usual"
+            f"looseness is {looseness!r}: pass a factor above 1 and up to {_MOST_LOOSE:g}"
         )
     return float(looseness)
 
@@ -95,7 +95,7 @@ class LooseQuadtree(_LooseTree):
     array([[0, 1]])
     """
 
-    def __init__(self, ndim: int = 2, looseness: float = 2.0, *, leaf_size: int = 8) -> None:
+    def __init__(self, ndim: int = 2, looseness: float = 2.0, *, leaf_size: int = 16) -> None:
         _check_ndim(ndim, 2, "LooseQuadtree", "LooseOctree")
         super().__init__(ndim, looseness, leaf_size)
 
@@ -124,7 +124,7 @@ class LooseOctree(_LooseTree):
     array([[0, 1]])
     """
 
-    def __init__(self, ndim: int = 3, looseness: float = 2.0, *, leaf_size: int = 8) -> None:
+    def __init__(self, ndim: int = 3, looseness: float = 2.0, *, leaf_size: int = 16) -> None:
         _check_ndim(ndim, 3, "LooseOctree", "LooseQuadtree")
         super().__init__(ndim, looseness, leaf_size)
 

@@ -9,8 +9,11 @@ import numpy as np
 from spatialindex.constants import SLOT_DTYPE
 from spatialindex.indexes.asking import axes
 from spatialindex.kernels.loose import build, change, nodes
+from spatialindex.kernels.loose.build import Work
+from spatialindex.kernels.loose.nodes import LooseArrays
 from spatialindex.kernels.simd import LANES
 from spatialindex.kernels.sorting import sort_keys
+from spatialindex.kernels.tree.packed import ROW_BITS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NodeStore"]
 
+_MANY = 0.15  # of the members that have moved: beyond, all are written
 _MOST_TASKS = 16 * 9  # of a frame: nodes that wait, at most nine a level
 
 
@@ -44,16 +48,28 @@ class NodeStore:
         self.table = table
         self.looseness = looseness
         self.leaf_size = leaf_size
+        self.arrays = self._new_arrays(1)
         self.reset()
 
     def reset(self, n_blocks: int = 1) -> None:
-        """Forget all members and make room for so many blocks, the root's among them."""
-        ndim = self.table.ndim
+        """Forget all members and make room for so many blocks, the root's among them.
+
+        Blocks that are there serve again, unless they are far too many.
+        """
         meta = np.zeros(nodes.META, np.int64)
         meta[nodes.FREE] = -1
+        places = np.full(len(self.table.slot_ids), -1, np.int32)
         self._most_blocks = 0  # in use since, as far as has been looked
-        self.arrays = nodes.LooseArrays(
-            # kernels empty a block when they take it into use
+        if not n_blocks <= len(self.arrays.link) <= 2 * n_blocks:
+            self.arrays = self._new_arrays(n_blocks)
+        self.arrays = self.arrays._replace(places=places, meta=meta)
+        root = nodes.new_node(self.arrays, False, 0, nodes.ROOT, axes(self.table))
+        self.arrays.corners[root] = 0.0
+
+    def _new_arrays(self, n_blocks: int) -> LooseArrays:
+        """Return arrays of so many blocks, which kernels empty when they take them into use."""
+        ndim = self.table.ndim
+        return LooseArrays(
             bounds=np.empty((n_blocks, 2 * ndim, LANES), np.float32),
             items=np.empty((n_blocks, LANES), np.int32),
             codes=np.empty((n_blocks, LANES), np.uint8),
@@ -61,11 +77,9 @@ class NodeStore:
             link=np.empty(n_blocks, np.int32),
             nodes=np.empty((n_blocks, nodes.COLUMNS), np.int32),
             corners=np.empty((n_blocks, ndim)),
-            places=np.full(len(self.table.slot_ids), -1, np.int32),
-            meta=meta,
+            places=np.empty(0, np.int32),
+            meta=np.empty(0, np.int64),
         )
-        root = nodes.new_node(self.arrays, False, 0, nodes.ROOT, axes(self.table))
-        self.arrays.corners[root] = 0.0
 
     @property
     def nbytes(self) -> int:
@@ -97,9 +111,9 @@ class NodeStore:
         self._run(work, slots, boxes, is_bulk=True)
         nodes.refit_all(self.arrays, np.empty(LANES, np.float32), axes(self.table))
 
-    def _work(self, n: int, n_frames: int) -> build.Work:
+    def _work(self, n: int, n_frames: int) -> Work:
         """Make what a build of `n` rows works on."""
-        return build.Work(
+        return Work(
             centers=np.empty((n, self.table.ndim)),
             exponents=np.empty(n, np.int16),
             keys=np.empty(n, np.uint64),
@@ -113,7 +127,7 @@ class NodeStore:
 
     def _run(
         self,
-        work: build.Work,
+        work: Work,
         slots: NDArray[np.int32],
         boxes: NDArray[np.float64],
         *,
@@ -136,7 +150,7 @@ class NodeStore:
             if not len(other):
                 other = np.empty_like(work.keys)
             keys, spare = work.keys[first:last], other[first:last]
-            ordered = sort_keys(keys, spare, build.ROW_BITS, bits)
+            ordered = sort_keys(keys, spare, ROW_BITS, bits)
             if ordered is not keys and not np.shares_memory(ordered, keys):
                 keys[:] = ordered
 
@@ -169,8 +183,14 @@ class NodeStore:
         """Take slots out of their leaves."""
         change.leave_slots(self.arrays, slots, self.leaf_size, axes(self.table))
 
-    def move(self, slots: NDArray[np.int32], boxes: NDArray[np.float64]) -> NDArray[np.int32]:
+    def move(self, slots: NDArray[np.int32]) -> NDArray[np.int32]:
         """Write new boxes of those slots that stay in their nodes; return those that do not."""
+        cover, entries = self.table.cover, int(self.arrays.meta[nodes.ENTRIES])
+        if len(slots) > _MANY * entries:
+            leaving = np.empty(entries, np.int32)
+            n = change.move_all(self.arrays, cover, self.looseness, leaving, axes(self.table))
+            return leaving[:n]
+        boxes = cover[slots]
         leaving = np.empty(len(slots), np.int32)
         changed = np.empty(len(slots), np.int32)
         marks = np.zeros(len(self.arrays.link), np.uint8)

@@ -6,22 +6,24 @@ What nodes are, how objects get into them and how they are divided stands in
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from spatialindex.constants import SLOT_DTYPE
 from spatialindex.execution import NO_COUNTS, NO_LIMIT, NO_ROWS, collect_rows, run_chunks
 from spatialindex.indexes.asking import (
     ask_neighbours,
     ask_region,
     axes,
-    collect_best,
     count_verdicts,
 )
+from spatialindex.indexes.curve import curve_order
 from spatialindex.indexes.loose_tree.checking import check_tree
 from spatialindex.indexes.loose_tree.store import NodeStore
+from spatialindex.kernels.blocks import Best
 from spatialindex.kernels.decide import CAST, PLANES
+from spatialindex.kernels.lists import put_best_in_order
 from spatialindex.kernels.loose import ask as kernels
 from spatialindex.kernels.loose import nodes
 from spatialindex.kernels.loose import pairs as pair_kernels
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from spatialindex.kernels.blocks import Best
     from spatialindex.kernels.decide import Ask
     from spatialindex.objects import Changes, ObjectTable
     from spatialindex.protocol import Region
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["LooseTreeStructure"]
 
 _MET_NOTHING = np.empty(0, np.int64)
-_TASKS_A_WORKER = 64  # pairs of nodes into which a search for pairs is cut
+_SEEDS = 512  # pairs of nodes into which a search for pairs is cut, at least
 
 
 class LooseTreeStructure:
@@ -83,7 +84,7 @@ class LooseTreeStructure:
             store.leave(changes.removed)
         entering = changes.added
         if len(changes.moved):
-            leaving = store.move(changes.moved, table.cover[changes.moved])
+            leaving = store.move(changes.moved)
             if len(leaving) + len(entering) + len(changes.removed) > most:
                 self.rebuild()
                 return
@@ -106,33 +107,30 @@ class LooseTreeStructure:
 
     def pairs(self, rule: int, *, limit: int, workers: int = 1) -> NDArray[np.int32]:
         """Walk the tree against itself."""
-        tasks = self._pair_tasks(_TASKS_A_WORKER * workers if workers > 1 else 1)
+        seeds = self._seeds()
 
         def fill(start: int, stop: int, out: NDArray[np.int32]) -> int:
-            return self._find_pairs(rule, tasks, start, stop, _MET_NOTHING, out, limit)
+            return self._find_pairs(rule, seeds, (start, stop), _MET_NOTHING, out, limit)
 
         guess = 4 * len(self.table)
-        return collect_rows(fill, len(tasks), limit=limit, workers=workers, guess=guess)
+        return collect_rows(fill, len(seeds), limit=limit, workers=workers, guess=guess)
 
-    def _pair_tasks(self, n: int) -> NDArray[np.int32]:
-        """Cut the search for pairs into at least `n` pairs of nodes, if there are as many."""
-        tasks = np.zeros((1, 2), np.int32)
-        while len(tasks) < n:
-            out = np.empty((81 * len(tasks), 2), np.int32)
-            count = pair_kernels.spread_pairs(
-                self._store.arrays, tasks, len(tasks), out, axes(self.table)
+    def _seeds(self) -> NDArray[np.int32]:
+        """Return pairs of nodes that meet, below which all pairs of objects are."""
+        found = np.zeros((1, 2), np.int32)
+        while len(found) < _SEEDS and (found >= 0).any():
+            out = np.empty((81 * len(found), 2), np.int32)
+            n = pair_kernels.spread_pairs(
+                self._store.arrays, found, len(found), out, axes(self.table)
             )
-            if count == len(tasks):
-                break  # nothing but leaves
-            tasks = out[:count].copy()
-        return tasks
+            found = out[:n].copy()
+        return found
 
     def _find_pairs(
         self,
         rule: int,
-        tasks: NDArray[np.int32],
-        start: int,
-        stop: int,
+        seeds: NDArray[np.int32],
+        span: tuple[int, int],
         met: NDArray[np.int64],
         out: NDArray[np.int32],
         limit: int,
@@ -141,8 +139,8 @@ class LooseTreeStructure:
         stack = np.empty((nodes.PAIR_STACK, 2), np.int32)  # nearly all of it is never touched
         return int(
             pair_kernels.find_pairs(
-                *(self._store.arrays, table.cover, table.state, rule, tasks, start, stop),
-                *(stack, met, out, limit, axes(table)),
+                *(self._store.arrays, table.cover, table.state, rule, seeds),
+                *(*span, stack, met, out, limit, axes(table)),
             )
         )
 
@@ -157,17 +155,23 @@ class LooseTreeStructure:
         return self._rows(ask_region(self.table, region), limit, workers)
 
     def _rows(self, ask: Ask, limit: int, workers: int) -> NDArray[np.int32]:
+        order = self._order(ask)
+
         def fill(start: int, stop: int, out: NDArray[np.int32]) -> int:
-            return self._query(ask, start, stop, NO_COUNTS, out, limit)
+            return self._query(ask, order, (start, stop), NO_COUNTS, out, limit)
 
         n = len(ask.cull)
         return collect_rows(fill, n, limit=limit, workers=workers, guess=8 * n)
 
+    def _order(self, ask: Ask) -> NDArray[np.int32]:
+        """Return the rows of a batch in spatial order, empty when that does not pay."""
+        return curve_order(ask, len(self.table), axes(self.table))
+
     def _query(
         self,
         ask: Ask,
-        start: int,
-        stop: int,
+        order: NDArray[np.int32],
+        span: tuple[int, int],
         counts: NDArray[np.int64],
         out: NDArray[np.int32],
         limit: int,
@@ -175,14 +179,15 @@ class LooseTreeStructure:
         kernel = kernels.query_slanted if ask.kind in (CAST, PLANES) else kernels.query_regions
         stack = np.empty(nodes.STACK, np.int32)
         arrays, dim = self._store.arrays, axes(self.table)
-        return int(kernel(arrays, ask, stack, start, stop, counts, out, limit, dim))
+        return int(kernel(arrays, ask, order, stack, *span, counts, out, limit, dim))
 
     def count(self, region: Region, *, workers: int = 1) -> NDArray[np.int64]:
         """Count what meets each region."""
         counts = np.zeros(len(region.cull), np.int64)
         ask = ask_region(self.table, region)
+        order = self._order(ask)
         run_chunks(
-            lambda start, stop: self._query(ask, start, stop, counts, NO_ROWS, NO_LIMIT),
+            lambda start, stop: self._query(ask, order, (start, stop), counts, NO_ROWS, NO_LIMIT),
             len(counts),
             workers,
         )
@@ -192,26 +197,42 @@ class LooseTreeStructure:
         self, region: Region, k: int, ignored: NDArray[np.int32], *, workers: int = 1
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Go down to the nearest children first."""
-        search = partial(self._search, kernels.nearest, ask_region(self.table, region))
-        shape = len(region.cull), k
-        return collect_best(self.table, shape, ignored, search, workers=workers)
+        return self._search(kernels.nearest, region, k, ignored, workers)
 
     def first_hits(
         self, region: Region, ignored: NDArray[np.int32], *, workers: int = 1
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Go down to the children that are met first."""
-        search = partial(self._search, kernels.first_hits, ask_region(self.table, region))
-        shape = len(region.cull), 1
-        slots, times = collect_best(self.table, shape, ignored, search, workers=workers)
+        slots, times = self._search(kernels.first_hits, region, 1, ignored, workers)
         return slots[:, 0], times[:, 0]
 
     def _search(
-        self, kernel: Callable[..., None], ask: Ask, best: Best, start: int, stop: int
-    ) -> None:
-        stack = np.empty(nodes.STACK, np.int32)
-        reaches = np.empty(nodes.STACK, np.float32)
-        arrays, dim = self._store.arrays, axes(self.table)
-        kernel(arrays, ask, stack, reaches, start, stop, best, dim)
+        self,
+        kernel: Callable[..., None],
+        region: Region,
+        k: int,
+        ignored: NDArray[np.int32],
+        workers: int,
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Find the k best of each row."""
+        ask = ask_region(self.table, region)
+        order, dim = self._order(ask), axes(self.table)
+        n = len(region.cull)
+        best = Best(
+            np.empty((n, k)),
+            np.empty((n, k), SLOT_DTYPE),
+            np.zeros(n, np.int64),
+            ignored,
+            self.table.slot_ids,
+        )
+
+        def run(start: int, stop: int) -> None:
+            stack, reaches = np.empty(nodes.STACK, np.int32), np.empty(nodes.STACK, np.float32)
+            kernel(self._store.arrays, ask, order, stack, reaches, start, stop, best, dim)
+
+        run_chunks(run, n, workers)
+        put_best_in_order(best, 0, n)
+        return best.slots, best.values
 
     # -- figures ------------------------------------------------------------------------------
 
@@ -233,14 +254,15 @@ class LooseTreeStructure:
 
     def count_pairs(self, rule: int) -> PairCounts:
         """Count by walking once more; an object is in one node, so no pair is met twice."""
-        tasks = self._pair_tasks(1)
+        seeds = self._seeds()
         met = np.zeros(1, np.int64)
-        self._find_pairs(rule, tasks, 0, 1, met, NO_ROWS, NO_LIMIT)
 
         def count(weaker: int) -> int:
-            return self._find_pairs(weaker, tasks, 0, 1, _MET_NOTHING, NO_ROWS, NO_LIMIT)
+            met[0] = 0
+            return self._find_pairs(weaker, seeds, (0, len(seeds)), met, NO_ROWS, NO_LIMIT)
 
-        return count_verdicts(count, rule, visits=int(met[0]), candidates=int(met[0]))
+        counts = count_verdicts(count, rule, visits=0, candidates=0)
+        return counts._replace(visits=int(met[0]), candidates=int(met[0]))
 
     @property
     def nbytes(self) -> int:

@@ -17,7 +17,7 @@ from spatialindex.kernels.blocks import (
     nearest_of_block,
     planes_of_block,
 )
-from spatialindex.kernels.decide import CAST, PLANES
+from spatialindex.kernels.decide import CAST
 from spatialindex.kernels.jit import kernel
 from spatialindex.kernels.loose.nodes import SIZE, block_at
 from spatialindex.kernels.simd import (
@@ -50,18 +50,19 @@ def _push_lanes(tree, block, mask, stack, top):
 
 
 @kernel
-def query_regions(tree, ask, stack, start, stop, counts, out, limit, dim):
-    """Answer rows `start` to `stop` of a batch of regions.
+def query_regions(tree, ask, order, stack, start, stop, counts, out, limit, dim):
+    """Answer rows ``order[start]`` to ``order[stop]`` of a batch of regions.
 
     Adds the answers of each row to ``counts[row]`` unless that is empty. Returns the whole count,
-    or any number beyond `limit` as soon as there are more. `stack` is int32 scratch of
-    `nodes.STACK`.
+    or any number beyond `limit` as soon as there are more. An empty `order` is that of the rows;
+    `stack` is int32 scratch of `nodes.STACK`.
     """
     q = local_floats()
     q_in = local_floats()
     bounds, items, exact = tree.bounds, tree.items, tree.exact
     k = 0
-    for row in range(start, stop):
+    for i in range(start, stop):
+        row = np.int64(order[i]) if order.shape[0] else i
         before = k
         is_exact = aim_at_region(q, q_in, ask.cull, row, dim)
         stack[0] = 0
@@ -89,12 +90,13 @@ def query_regions(tree, ask, stack, start, stop, counts, out, limit, dim):
 
 
 @kernel
-def query_slanted(tree, ask, stack, start, stop, counts, out, limit, dim):
+def query_slanted(tree, ask, order, stack, start, stop, counts, out, limit, dim):
     """Answer casts or planes as `query_regions` answers boxes, by tests made for them."""
     q = local_query()
     soonest = local_floats()
     k = 0
-    for row in range(start, stop):
+    for i in range(start, stop):
+        row = np.int64(order[i]) if order.shape[0] else i
         before = k
         if ask.kind == CAST:
             aim_along(q, ask.exact, row, ask.exact[row, 3 * len(dim)], dim)
@@ -145,14 +147,16 @@ def _push_in_order(tree, block, mask, values, stack, reaches, bottom, top):
 
 
 @kernel
-def nearest(tree, ask, stack, reaches, start, stop, best, dim):
-    """Offer what is near the points of rows `start` to `stop` to their bests.
+def nearest(tree, ask, order, stack, reaches, start, stop, best, dim):
+    """Offer what is near the points of rows ``order[start]`` to ``order[stop]`` to their bests.
 
-    `stack` is int32 and `reaches` float32 scratch of `nodes.STACK`.
+    `stack` is int32 and `reaches` float32 scratch of `nodes.STACK`; an empty `order` is that of the
+    rows.
     """
     q = local_query()
     out = local_floats()
-    for row in range(start, stop):
+    for i in range(start, stop):
+        row = np.int64(order[i]) if order.shape[0] else i
         aim_at_point(q, ask.exact, row, ask.exact[row, len(dim)], dim)
         stack[0] = 0
         reaches[0] = 0.0
@@ -174,14 +178,15 @@ def nearest(tree, ask, stack, reaches, start, stop, best, dim):
 
 
 @kernel
-def first_hits(tree, ask, stack, reaches, start, stop, best, dim):
-    """Offer what the casts of rows `start` to `stop` meet to their bests, one a row.
+def first_hits(tree, ask, order, stack, reaches, start, stop, best, dim):
+    """Offer what the casts of rows ``order[start]`` to ``order[stop]`` meet to their bests.
 
-    Otherwise as `nearest`.
+    A row has one best; otherwise as `nearest`.
     """
     q = local_query()
     out = local_floats()
-    for row in range(start, stop):
+    for i in range(start, stop):
+        row = np.int64(order[i]) if order.shape[0] else i
         aim_along(q, ask.exact, row, ask.exact[row, 3 * len(dim)], dim)
         stack[0] = 0
         reaches[0] = 0.0

@@ -24,12 +24,12 @@ from spatialindex.kernels.jit import kernel
 from spatialindex.kernels.loose import nodes
 from spatialindex.kernels.simd import LANES, local_floats, pack8, prefetch
 from spatialindex.kernels.sorting import sort_short
+from spatialindex.kernels.tree.packed import ROW_BITS, spread2, spread3
 
 __all__ = [
     "BLOCKS",
     "DONE",
     "LEVEL_BITS",
-    "ROW_BITS",
     "SORT",
     "Work",
     "build_frames",
@@ -39,9 +39,6 @@ __all__ = [
 
 DONE, SORT, BLOCKS = 0, 1, 2
 """Why `build_frames` stopped: at the end, for keys to sort, for want of blocks."""
-
-ROW_BITS = 31
-"""Low bits of a key, for the number of the row."""
 
 LEVEL_BITS = 4
 """Bits of a key above, for the level."""
@@ -190,20 +187,6 @@ def _count_levels(n, exponent, dim):
 
 
 @kernel
-def _spread(x, ndim):
-    """Put a zero, or two in 3D, between all bits of a number of 14 bits, in 3D 9."""
-    if ndim == 2:
-        x = (x | (x << 8)) & 0x00FF00FF
-        x = (x | (x << 4)) & 0x0F0F0F0F
-        x = (x | (x << 2)) & 0x33333333
-        return (x | (x << 1)) & 0x55555555
-    x = (x | (x << 16)) & 0x070000FF
-    x = (x | (x << 8)) & 0x0700F00F
-    x = (x | (x << 4)) & 0x430C30C3
-    return (x | (x << 2)) & 0x49249249
-
-
-@kernel
 def _side_of(work, row, dim):
     """Return the part of all of space that a center is in: a bit an axis, set from 0 up."""
     code = 0
@@ -241,7 +224,7 @@ def _write_keys(work, first, last, exponent, levels, corner, scaled, dim):
             if not (0.0 <= k < most):
                 level = 0  # beyond the cell, but within its loose bounds
                 k = 0.0
-            morton |= _spread(np.int64(k), ndim) << d
+            morton |= (spread2(np.int64(k)) if ndim == 2 else spread3(np.int64(k))) << d
         if level <= 0:
             level = 0
             morton = 0

@@ -15,11 +15,13 @@ import numpy as np
 from spatialindex.kernels.blocks import copy_lane, write_lane
 from spatialindex.kernels.jit import kernel
 from spatialindex.kernels.loose import nodes
-from spatialindex.kernels.simd import LANES, local_floats
+from spatialindex.kernels.simd import LANES, local_doubles, local_floats, pack8, prefetch
 
-__all__ = ["enter_slots", "leave_slots", "move_slots"]
+__all__ = ["enter_slots", "leave_slots", "move_all", "move_slots"]
 
 _ROOM = 6  # blocks that one object can need
+_AHEAD = 3  # blocks that boxes are asked for before they are needed
+_SLOT = 2**31 - 1
 _QUEUED = 2**30  # patience of a leaf that waits to be divided
 
 
@@ -155,7 +157,7 @@ def _leaf_for(tree, boxes, i, own, leaf_size, dim):
 
 @kernel
 def enter_slots(tree, slots, boxes, start, looseness, leaf_size, crowded, n_crowded, dim):
-    """Make slots, row `i` of `boxes` being that of ``slots[i]``, members of leaves from row `start`.
+    """Make slots members of leaves, from row `start` on; row `i` of `boxes` is ``slots[i]``'s.
 
     Lists leaves that should be divided in `crowded`, int32, from `n_crowded` on. Returns the row it
     stopped at for want of blocks, or the number of slots, and how many leaves are listed.
@@ -348,5 +350,72 @@ def move_slots(tree, slots, boxes, looseness, marks, changed, leaving, dim):
             n_changed += 1
     for i in range(n_changed):
         nodes.refit_up(tree, np.int64(changed[i]), q, dim)
+    tree.meta[nodes.MOVED] += n_leaving
+    return n_leaving
+
+
+@kernel
+def _are_held(tree, head, block, boxes, leaving, n_leaving, looseness, inner, dim):
+    """List the members in a block of a leaf that its loose bounds `inner` do not hold any more.
+
+    Returns how many are listed by then.
+    """
+    ndim = len(dim)
+    is_plain = np.int64(tree.nodes[head, nodes.EXPONENT]) != nodes.ROOT
+    place = np.int64(tree.nodes[head, nodes.PARENT])
+    is_plain &= tree.codes[place // LANES, place % LANES] != nodes.OWN
+    for lane in range(tree.nodes[block, nodes.SIZE]):
+        slot = np.int64(tree.items[block, lane])
+        if is_plain:
+            ok = True
+            for d in range(ndim):
+                ok &= (inner[d] <= boxes[slot, d]) & (boxes[slot, ndim + d] <= inner[3 + d])
+        else:
+            ok = _stays(tree, head, boxes, slot, looseness, dim)
+        if not ok:
+            leaving[n_leaving] = slot
+            n_leaving += 1
+    return n_leaving
+
+
+@kernel
+def move_all(tree, boxes, looseness, leaving, dim):
+    """Write the present boxes of all members, and list in `leaving` who does not stay.
+
+    Row `i` of `boxes` is that of slot `i`. Returns how many are listed. For when much has moved: it
+    goes through the blocks as they lie, not through memory at random.
+    """
+    ndim = len(dim)
+    q = local_floats()
+    inner = local_doubles()
+    flat = tree.items.reshape(-1)
+    n_leaving = 0
+    for head in range(1, tree.meta[nodes.USED_BLOCKS]):
+        if tree.nodes[head, nodes.TOTAL] < 0:
+            continue
+        exponent = np.int64(tree.nodes[head, nodes.EXPONENT])
+        if exponent != nodes.ROOT:
+            edge = nodes.power(exponent)
+            margin = 0.5 * (looseness - 1.0) * edge
+            for d in range(ndim):
+                inner[d] = tree.corners[head, d] - margin
+                inner[3 + d] = tree.corners[head, d] + edge + margin
+        block = np.int64(head)
+        while block >= 0:
+            for lane in range(LANES):
+                ahead = min(LANES * (block + _AHEAD) + lane, flat.shape[0] - 1)
+                if flat[ahead] >= 0:
+                    prefetch(boxes, min(np.int64(flat[ahead]), boxes.shape[0] - 1))
+            size = np.int64(tree.nodes[block, nodes.SIZE])
+            tree.exact[block] = pack8(
+                tree.bounds, block, boxes, flat, LANES * block, size, _SLOT, dim
+            )
+            for lane in range(size, LANES):
+                nodes.clear_lane(tree, block, lane, dim)
+            n_leaving = _are_held(
+                tree, head, block, boxes, leaving, n_leaving, looseness, inner, dim
+            )
+            block = np.int64(tree.link[block])
+        nodes.refit_up(tree, head, q, dim)
     tree.meta[nodes.MOVED] += n_leaving
     return n_leaving

@@ -54,7 +54,7 @@ class LooseArrays(NamedTuple):
     bounds: np.ndarray
     """``(blocks, 2*ndim, 8)`` float32, rounded outward; NaN in empty lanes."""
     items: np.ndarray
-    """``(blocks, 8)`` int32: slots of a leaf; of an inner node heads of nodes, ``~head`` of leaves."""
+    """``(blocks, 8)`` int32: slots of a leaf; of an inner node heads, ``~head`` of leaves."""
     codes: np.ndarray
     """``(blocks, 8)`` uint8: which part of the cell each child of an inner node is in, or `OWN`."""
     exact: np.ndarray

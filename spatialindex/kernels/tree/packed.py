@@ -30,6 +30,8 @@ __all__ = [
     "fill_packed",
     "measure",
     "morton_keys",
+    "spread2",
+    "spread3",
 ]
 
 ROW_BITS = 31
@@ -43,7 +45,7 @@ _AHEAD = 12  # rows that a box is asked for before it is needed
 
 
 @kernel
-def _spread2(x):
+def spread2(x):
     """Put a zero between all bits of a number of 16 bits."""
     x = (x | (x << 8)) & 0x00FF00FF
     x = (x | (x << 4)) & 0x0F0F0F0F
@@ -52,7 +54,7 @@ def _spread2(x):
 
 
 @kernel
-def _spread3(x):
+def spread3(x):
     """Put two zeros between all bits of a number of 11 bits."""
     x = (x | (x << 16)) & 0x070000FF
     x = (x | (x << 8)) & 0x0700F00F
@@ -109,10 +111,10 @@ def morton_keys(boxes, frame, bits, points, dim, keys):
         coordinates(boxes, i, frame, points, 0, dim)
         x, y = np.int64(points[0, 0]) >> shift, np.int64(points[1, 0]) >> shift
         if len(dim) == 2:
-            key = _spread2(x) | (_spread2(y) << 1)
+            key = spread2(x) | (spread2(y) << 1)
         else:
             z = np.int64(points[2, 0]) >> shift
-            key = _spread3(x) | (_spread3(y) << 1) | (_spread3(z) << 2)
+            key = spread3(x) | (spread3(y) << 1) | (spread3(z) << 2)
         keys[i] = (np.uint64(key) << np.uint64(ROW_BITS)) | np.uint64(i)
 
 

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spatialindex.registry import structures
+from spatialindex.registry import find, structures
 from tests.benchmarks import child
 from tests.benchmarks.model import Group, Step, Task
 
@@ -98,6 +98,7 @@ def _first_pairs(settings: Settings) -> list[Task]:
         _timed_process(name, ndim, state, folder)
         for name in _chosen(settings)
         for ndim in settings.ndims
+        if ndim in find(name).ndims
         for state, folder in (("cold", caches.cold), ("warm", caches.warm))
     ]
 
