@@ -369,10 +369,13 @@ def broken_count(arrays):
 
 def broken_entry(arrays):
     arrays.slots[0, 0] = -1
+    arrays.bounds[0, :, 0] = np.nan
 
 
 def broken_gap(arrays):
-    arrays.bounds[arrays.offsets[1] - 1, 0, 0] = 0.0
+    used = ~np.isnan(arrays.starts)
+    block, lane = np.argwhere((arrays.slots == -1) & used[:, None])[0]
+    arrays.bounds[block, 0, lane] = 0.0
 
 
 @pytest.mark.parametrize(

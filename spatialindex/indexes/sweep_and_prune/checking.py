@@ -15,27 +15,30 @@ from spatialindex.kernels.sweep.tree import SweptTree, build_tree
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from spatialindex.indexes.sweep_and_prune.store import LaneStore
     from spatialindex.kernels.sweep.lanes import SweptLanes
     from spatialindex.objects import ObjectTable
 
 __all__ = ["check_lanes"]
 
 
-def check_lanes(arrays: SweptLanes, tree: SweptTree | None, table: ObjectTable) -> None:
+def check_lanes(store: LaneStore) -> None:
     """Raise `InvariantError` unless the slots of the table, no others, are in all their lanes."""
+    arrays, table, filled = store.arrays, store.table, store.filled()
     slots = table.live_slots()
     gone = np.ones(len(arrays.homes), np.bool_)
     gone[slots] = False
     if (arrays.homes[gone] != lanes.ABSENT).any():
         raise InvariantError("lanes: a free slot remembers a home")
     if not len(slots):
-        if (arrays.slots >= 0).any():
+        if filled.any():
             raise InvariantError("lanes: there are entries of no object")
         return
+    _check_order(arrays, filled)
     ranges = _ranges(arrays, table, slots)
     if (arrays.ranges[slots] != ranges).any():
         raise InvariantError("lanes: a slot does not remember the lanes its box touches")
-    blocks, places = np.nonzero(arrays.slots >= 0)
+    blocks, places = np.nonzero(filled)
     found = arrays.slots[blocks, places]
     lane = np.searchsorted(arrays.offsets, blocks, side="right") - 1
     rows, expected = np.column_stack([found, lane]), _expand(slots, ranges, arrays.meta)
@@ -49,8 +52,7 @@ def check_lanes(arrays: SweptLanes, tree: SweptTree | None, table: ObjectTable) 
             f"lanes: {arrays.meta[lanes.ENTRIES]} entries are counted, {len(rows)} are there"
         )
     _check_entries(arrays, table, (blocks, places), found, lane)
-    _check_order(arrays)
-    _check_tree(arrays, tree, table)
+    _check_tree(arrays, store.present_tree, table)
 
 
 def _ranges(arrays: SweptLanes, table: ObjectTable, slots: NDArray[np.int32]) -> NDArray[np.int64]:
@@ -107,21 +109,21 @@ def _check_entries(
         is_home &= is_first
     if (arrays.homes[found[is_home]] != (LANES * blocks + places)[is_home]).any():
         raise InvariantError("lanes: a slot is not where its home is said to be")
-    empty = arrays.slots < 0
-    if not np.isnan(arrays.bounds.transpose(0, 2, 1)[empty]).all():
-        raise InvariantError("lanes: an empty lane of a block has bounds")
 
 
-def _check_order(arrays: SweptLanes) -> None:
+def _check_order(arrays: SweptLanes, filled: NDArray[np.bool_]) -> None:
     """Check that blocks start no later than what is in them and behind them in their lane."""
-    lowest = np.where(arrays.slots >= 0, arrays.bounds[:, arrays.meta[lanes.AXIS]], np.inf).min(1)
+    gaps = ~filled & ~np.isnan(arrays.starts)[:, None]
+    if (arrays.slots[gaps] != -1).any():
+        raise InvariantError("lanes: a gap holds a number that is neither a slot nor -1")
+    if not np.isnan(arrays.bounds.transpose(0, 2, 1)[gaps]).all():
+        raise InvariantError("lanes: an empty lane of a block has bounds")
+    lowest = np.where(filled, arrays.bounds[:, arrays.meta[lanes.AXIS]], np.inf).min(1)
     for first, end in zip(arrays.offsets[:-1], arrays.offsets[1:], strict=True):
         starts = arrays.starts[first:end]
         used = int(np.count_nonzero(~np.isnan(starts)))
         if used == end - first or np.isnan(starts[:used]).any():
             raise InvariantError("lanes: blocks in use are not followed by one that is not")
-        if (arrays.slots[first + used : end] >= 0).any():
-            raise InvariantError("lanes: a block that is not in use holds an entry")
         if (np.diff(starts[:used]) < 0).any() or (starts[:used] > lowest[first:][:used]).any():
             raise InvariantError("lanes: a block starts later than what is in it or behind it")
 

@@ -253,4 +253,4 @@ class SweepStructure:
 
     def validate(self) -> None:
         """Check that every object is in all its lanes, in order, under bounds that hold it."""
-        check_lanes(self._store.arrays, self._store.present_tree, self.table)
+        check_lanes(self._store)

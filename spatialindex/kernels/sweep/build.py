@@ -18,7 +18,6 @@ from spatialindex.kernels.sweep.lanes import (
     AXIS,
     ENTRIES,
     N_LANES,
-    empty_block,
     write_range,
 )
 
@@ -198,11 +197,9 @@ def fill_lanes(members, counts, lanes, shift, boxes, dim):
             block += 1
             k += n
             size -= n
-        for other in range(block, lanes.offsets[lane + 1]):
-            empty_block(lanes, other, dim)
+        lanes.starts[block : lanes.offsets[lane + 1]] = np.float32(np.nan)
         settle_starts(lanes.starts, lanes.offsets[lane], block)
-    for other in range(lanes.offsets[counts.shape[0]], lanes.starts.shape[0]):
-        empty_block(lanes, other, dim)
+    lanes.starts[lanes.offsets[counts.shape[0]] :] = np.float32(np.nan)
     lanes.meta[ENTRIES] = members.shape[0]
 
 

@@ -22,6 +22,7 @@ from spatialindex.kernels.sweep.lanes import (
     SHIFTS,
     is_same_range,
     is_unused,
+    take_block,
     write_range,
 )
 from spatialindex.kernels.sweep.tree import refresh_path
@@ -69,10 +70,12 @@ def _carry(lanes, block, lane, from_block, from_lane, dim):
 
 
 @kernel
-def _gap_in(slots, block):
+def _gap_in(lanes, block):
     """Return the first empty lane of a block, -1 when it is full."""
+    if is_unused(lanes.starts, block):
+        return 0
     for lane in range(LANES):
-        if slots[block, lane] < 0:
+        if lanes.slots[block, lane] < 0:
             return lane
     return -1
 
@@ -114,9 +117,11 @@ def _find(lanes, lane, slot, key):
 
 
 @kernel
-def _start_at(lanes, block, key):
+def _start_at(lanes, block, key, dim):
     """Make a block, which is used from now on, start no later than `key`."""
-    if not lanes.starts[block] <= key:
+    if is_unused(lanes.starts, block):
+        take_block(lanes, block, key, dim)
+    elif key < lanes.starts[block]:
         lanes.starts[block] = key
 
 
@@ -140,13 +145,13 @@ def _lowest(bounds, block, axis):
 def _make_gap_from_before(lanes, tree, lane, block, dim):
     """Make a gap in a full block by moving the lowest of each block back to the one before it."""
     before = block - 1
-    while before >= lanes.offsets[lane] and _gap_in(lanes.slots, before) < 0:
+    while before >= lanes.offsets[lane] and _gap_in(lanes, before) < 0:
         before -= 1
     if before < lanes.offsets[lane]:
         return NO_ROOM
     lowest = 0
     while before < block:
-        gap = _gap_in(lanes.slots, before)
+        gap = _gap_in(lanes, before)
         lowest = _lowest(lanes.bounds, before + 1, lanes.meta[AXIS])
         _carry(lanes, before, gap, before + 1, lowest, dim)
         refresh_path(lanes, tree, before, dim)
@@ -161,33 +166,33 @@ def _make_gap(lanes, tree, lane, key, dim):
     axis = lanes.meta[AXIS]
     end = lanes.offsets[lane + 1] - 1  # the last block is never used
     block = _last_start(lanes, lane, key)
-    gap = _gap_in(lanes.slots, block)
+    gap = _gap_in(lanes, block)
     if gap >= 0:
-        _start_at(lanes, block, key)
+        _start_at(lanes, block, key, dim)
         return LANES * block + gap
     behind = block + 1
     while behind < end and not is_unused(lanes.starts, behind):
-        if _gap_in(lanes.slots, behind) >= 0:
+        if _gap_in(lanes, behind) >= 0:
             break
         behind += 1
     if behind >= end:
         return _make_gap_from_before(lanes, tree, lane, block, dim)
     # the highest of each block moves on, from the gap back to the block
     while True:
-        gap = _gap_in(lanes.slots, behind)
+        gap = _gap_in(lanes, behind)
         before = behind - 1
         highest = _highest(lanes.bounds, before, axis)
         value = lanes.bounds[before, axis, highest]
         if before == block and value <= key:  # the new one is the highest itself
-            _start_at(lanes, behind, key)
+            _start_at(lanes, behind, key, dim)
             return LANES * behind + gap
-        _start_at(lanes, behind, value)
+        _start_at(lanes, behind, value, dim)
         _carry(lanes, behind, gap, before, highest, dim)
         refresh_path(lanes, tree, behind, dim)
         lanes.meta[SHIFTS] += 1
         behind = before
         if behind == block:
-            _start_at(lanes, block, key)
+            _start_at(lanes, block, key, dim)
             return LANES * block + highest
 
 

@@ -35,7 +35,8 @@ class SweptLanes(NamedTuple):
     first: np.ndarray
     """``(blocks, ndim - 1)`` uint8: a bit a lane, set in the object's first lane along an axis."""
     starts: np.ndarray
-    """``(blocks,)`` float32: no lower bound from here on is less; NaN in blocks not in use."""
+    """``(blocks,)`` float32: no lower bound from here on is less; NaN in a block not in use, of
+    which nothing else means anything."""
     offsets: np.ndarray
     """``(lanes + 1,)`` int64: the first block of each lane; its last block is never in use."""
     ranges: np.ndarray
@@ -114,8 +115,8 @@ def is_unused(starts, block):
 
 
 @kernel
-def empty_block(lanes, block, dim):
-    """Empty all lanes of a block and leave it unused."""
+def take_block(lanes, block, start, dim):
+    """Take a block into use: what is in unused ones means nothing."""
     for d in range(2 * len(dim)):
         for lane in range(LANES):
             lanes.bounds[block, d, lane] = np.float32(np.nan)
@@ -124,4 +125,4 @@ def empty_block(lanes, block, dim):
     lanes.exact[block] = 0
     for k in range(len(dim) - 1):
         lanes.first[block, k] = 0
-    lanes.starts[block] = np.float32(np.nan)
+    lanes.starts[block] = start

@@ -16,7 +16,7 @@ import numpy as np
 
 from spatialindex.kernels.jit import kernel
 from spatialindex.kernels.simd import LANES
-from spatialindex.kernels.sweep.lanes import home_mask
+from spatialindex.kernels.sweep.lanes import home_mask, is_unused
 
 __all__ = ["LEVEL", "MOST_LEVELS", "STACK", "SweptTree", "build_tree", "refresh_path"]
 
@@ -79,7 +79,9 @@ def build_tree(lanes, tree, dim):
                 for d in range(2 * len(dim)):
                     nodes[node + i // LANES, d, i % LANES] = np.float32(np.nan)
             elif level == 1:
-                mask = home_mask(lanes.first, i, dim)
+                mask = np.uint64(0)
+                if not is_unused(lanes.starts, i):
+                    mask = home_mask(lanes.first, i, dim)
                 _enclose(lanes.bounds, i, mask, nodes, node + i // LANES, i % LANES, dim)
             else:
                 child = levels[level - 2] + i
