@@ -34,7 +34,7 @@ JOBS = {
     "workers": STRUCTURES,
     "worst": STRUCTURES,
     "kept": STRUCTURES,
-    "bulk": ["grid", "hash-grid", "sweep-and-prune"],
+    "bulk": ["bvh", "grid", "hash-grid", "sweep-and-prune"],
     "cells": ["grid", "hash-grid"],
 }
 """Jobs of this process, and who has to take part."""

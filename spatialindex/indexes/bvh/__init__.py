@@ -1,17 +1,19 @@
 """Trees of boxes: `BVH`, which follows what moves, and `KDTree`, for what stays.
 
-`structure` decides and answers, `store` builds, changes and repairs, `checking` validates; kernels
-are in `spatialindex.kernels.tree`.
+`structure` builds and answers, `moving` decides when to change and when to repair, `store` does it,
+`checking` validates; kernels are in `spatialindex.kernels.tree`.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from spatialindex.errors import InvalidArgumentError, did_you_mean
 from spatialindex.index import BoxIndex
+from spatialindex.indexes.bvh.moving import MovingTree
 from spatialindex.indexes.bvh.structure import TreeStructure
 from spatialindex.kernels.simd import LANES
 from spatialindex.protocol import Parameter
@@ -86,7 +88,7 @@ class BVH(BoxIndex):
 
     def __init__(self, ndim: int = 2, *, leaf_size: int = LANES, build: str = "auto") -> None:
         super().__init__(
-            ndim, TreeStructure, leaf_size=_checked_size(leaf_size), build=_checked_build(build)
+            ndim, MovingTree, leaf_size=_checked_size(leaf_size), build=_checked_build(build)
         )
 
 
@@ -120,11 +122,5 @@ class KDTree(BoxIndex):
     leaf_size: int
 
     def __init__(self, ndim: int = 2, *, leaf_size: int = LANES) -> None:
-        super().__init__(ndim, _LazyTree, leaf_size=_checked_size(leaf_size))
-
-
-class _LazyTree(TreeStructure):
-    """A tree that is cut at medians and built anew after every change."""
-
-    def __init__(self, table: Any, *, leaf_size: int) -> None:
-        super().__init__(table, leaf_size=leaf_size, build="median", is_lazy=True)
+        size = _checked_size(leaf_size)
+        super().__init__(ndim, partial(TreeStructure, build="median"), leaf_size=size)

@@ -177,9 +177,17 @@ class TreeStore:
                 return
             self._grow(int(self.arrays.meta[nodes.DEPTH]) + 2)
 
-    def write(self, slots: NDArray[np.int32]) -> None:
-        """Write the present boxes of slots to their lanes; `refit` has to follow."""
-        refit.write_slots(self.arrays, slots, self.table.cover, axes(self.table))
+    def move_all(self, slots: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Write the present boxes of slots and bring everything up to date in one pass.
+
+        Returns those of the slots whose leaves are stretched by it, and who should leave them.
+        """
+        dim = axes(self.table)
+        refit.write_slots(self.arrays, slots, self.table.cover, dim)
+        self.refit()
+        stretched = np.empty(len(slots), SLOT_DTYPE)
+        n = members.stretched_slots(self.arrays, slots, dim, stretched)
+        return stretched[:n]
 
     def refit(self) -> None:
         """Bring bounds and summaries of all blocks up to date."""

@@ -1,15 +1,9 @@
-"""The tree as a structure: which builder, when to change a few objects, when to repair, asking.
+"""The tree as a structure: which builder, and how questions are asked.
 
-What a tree is made of stands in `spatialindex.kernels.tree`; here is decided when to do what:
-
-- *Building*: up to some thousand objects cutting by surface (`topdown`), which makes the better
-  trees; beyond that sorting along a curve and cutting at medians (`arrange`), which is several
-  times as fast.
-- *Changing*: a small share one by one, each finding its leaf (`members`); when most have moved, all
-  lanes are written and everything is refitted in one pass (`refit`).
-- *Repairing*: the cost of the tree over that after the last build is its *quality*, looked at
-  whenever enough has changed. Once it is worn, regions of some thousand objects are built anew
-  (`repair`), the worst first, as many with each batch of changes as the batch is large.
+What a tree is made of stands in `spatialindex.kernels.tree`. Up to some thousand objects are cut by
+surface (`topdown`), which makes the better trees; more of them, and those that have to be built
+anew within a frame, are sorted along a curve and cut at medians (`arrange`), which is several times
+as fast.
 """
 
 from __future__ import annotations
@@ -52,17 +46,10 @@ _SPARE_BITS = 8  # of the keys that put rows in order
 _SEEDS = 512  # pairs of blocks that pairs are split into, at least
 _NO_ORDER = np.empty(0, SLOT_DTYPE)
 _NO_METERS = np.empty(0, np.int64)
-_MEASURED = 64  # quality is measured when one in so many objects has changed
-_WORN = 1.1  # quality from which on regions are repaired
-_REGION = 4096  # objects of a region, at most
-_PIECE = 64  # objects of what the top is built anew from, at most: regions exchange such pieces
-_TOP = -1  # among blocks that wait to be built anew: what is above the regions
-_PACE = 8  # objects of regions built anew for each that has changed, while quality is worn
-_WORN_OUT = 1.3  # quality at which everything is built anew when most objects have moved
 
 
 class TreeStructure:
-    """A tree over one table.
+    """A tree over one table that is built anew after every change of boxes.
 
     Parameters
     ----------
@@ -72,26 +59,17 @@ class TreeStructure:
         Objects that a leaf may hold, 1 to 8.
     build : {"auto", "sah", "median", "morton"}
         How the tree is built.
-    is_lazy : bool
-        Build anew after every change of boxes instead of changing the tree.
     """
 
     kept_share = 0.1
-    bulk_share = 0.3
 
-    def __init__(
-        self, table: ObjectTable, *, leaf_size: int, build: str, is_lazy: bool = False
-    ) -> None:
+    def __init__(self, table: ObjectTable, *, leaf_size: int, build: str) -> None:
         self.table = table
         self._build_by = build
-        self._is_lazy = is_lazy
         self._store = TreeStore(table, leaf_size)
         self._rebuilds = 0
         self._n_built = 0
         self._cost_built = 0.0
-        self._since_measured = 0  # objects changed
-        self._waiting: list[tuple[int, int]] = []  # blocks to be built anew and what each takes
-        self._credit = 0  # objects that may be built anew
 
     # -- keeping up ---------------------------------------------------------------------------
 
@@ -109,8 +87,7 @@ class TreeStructure:
         slots = table.live_slots()
         n = len(slots)
         self._rebuilds += 1
-        self._n_built, self._since_measured, self._credit = n, 0, 0
-        self._waiting.clear()
+        self._n_built = n
         if not n:
             store.reset(1)
         else:
@@ -123,68 +100,11 @@ class TreeStructure:
         self._cost_built = store.cost()
 
     def apply(self, changes: Changes) -> None:
-        """Take changes in: a few one by one, many all at once or by building anew."""
-        n, store = len(self.table), self._store
-        entered = len(changes.added) + len(changes.removed)
-        n_changed = entered + len(changes.moved)
-        is_bulk = n_changed > self.bulk_share * n
-        if n_changed and (
-            not n
-            or self._is_lazy
-            or (is_bulk and entered > self.bulk_share * n)
-            or n > 2 * self._n_built + 64
-        ):
+        """Build anew after any change of boxes; bring summaries up to date after others."""
+        if len(changes.added) + len(changes.removed) + len(changes.moved):
             self._build(is_urgent=self._n_built > 0)
-            return
-        if len(changes.removed):
-            store.leave(changes.removed)
-        if is_bulk:
-            store.change(changes.added)
-            store.write(changes.moved)
-            store.refit()
-        else:
-            if n_changed > entered:
-                store.change(changes.moved)
-            if len(changes.added):
-                store.change(changes.added)
-            if len(changes.restated):
-                store.restate(changes.restated)
-        if n_changed:
-            self._keep_fit(n_changed, is_bulk=is_bulk)
-
-    def _keep_fit(self, n_changed: int, *, is_bulk: bool) -> None:
-        """Measure quality now and then, and repair what is worn in proportion to what changed."""
-        n, store = len(self.table), self._store
-        if store.is_sparse():
-            self._build(is_urgent=True)
-            return
-        self._since_measured += n_changed
-        if _MEASURED * self._since_measured > n:
-            self._since_measured = 0
-            quality = self._quality()
-            if is_bulk and quality > _WORN_OUT:
-                self._build(is_urgent=True)
-                return
-            if quality > _WORN and not self._waiting:
-                self._plan_repair()
-        # what is not used up is kept for a region that costs more, not for a bout of repairs
-        self._credit = min(self._credit, _REGION) + _PACE * n_changed
-        while self._waiting and self._waiting[-1][1] <= self._credit:
-            block, effort = self._waiting.pop()
-            self._credit -= effort
-            if block == _TOP:
-                store.rebuild_top(store.regions(_PIECE)[0])
-            elif store.is_region(block):
-                store.rebuild_region(block)
-
-    def _plan_repair(self) -> None:
-        """List the worn regions, to be built anew one by one, the worst first and the top last."""
-        blocks, worn, objects = self._store.regions(_REGION)
-        found = np.flatnonzero(worn > _WORN)
-        found = found[np.argsort(worn[found], kind="stable")]
-        # where everything is one region, that is all there is to build
-        self._waiting = [] if blocks[0] == 0 else [(_TOP, min(len(self.table) // _PIECE, _REGION))]
-        self._waiting += zip(blocks[found].tolist(), objects[found].tolist(), strict=True)
+        elif len(changes.restated):
+            self._store.restate(changes.restated)
 
     def _quality(self) -> float:
         """Return the cost of the tree over that after the last build."""

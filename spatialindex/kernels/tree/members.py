@@ -23,7 +23,7 @@ from spatialindex.kernels.simd import LANES, local_floats
 from spatialindex.kernels.tree import nodes
 from spatialindex.kernels.tree.split import choose_halves
 
-__all__ = ["Scratch", "change_slots", "leave_slots"]
+__all__ = ["Scratch", "change_slots", "leave_slots", "stretched_slots"]
 
 # of a leaf's home: surface up to which it is stretched by what moves in it
 _STRETCH = 1.5
@@ -312,6 +312,20 @@ def _leave(tree, slot, state, q, dim):
 
 
 @kernel
+def stretched_slots(tree, slots, dim, out):
+    """Write those slots to `out` whose leaves have outgrown their homes; return how many."""
+    n = 0
+    for i in range(slots.shape[0]):
+        leaf = np.int64(tree.places[slots[i]]) // LANES
+        place = np.int64(tree.parent[leaf])
+        surface = nodes.lane_surface(tree.bounds, place // LANES, place % LANES, dim)
+        if surface > _STRETCH * tree.home[leaf]:
+            out[n] = slots[i]
+            n += 1
+    return n
+
+
+@kernel
 def _has_room(tree):
     """Tell if there are blocks enough for a split of every block on the longest path."""
     meta = tree.meta
@@ -344,11 +358,7 @@ def change_slots(tree, slots, boxes, state, scratch, start, dim):
             leaf, lane = place // LANES, place % LANES
             write_lane(tree.bounds, tree.items, tree.exact, leaf, lane, slot, boxes, i, dim)
             nodes.box_of_block(tree.bounds, leaf, q, dim)
-            surface = nodes.half_surface(q, dim)
-            above = np.int64(tree.parent[leaf])
-            if surface <= _STRETCH * tree.home[leaf] or surface <= nodes.lane_surface(
-                tree.bounds, above // LANES, above % LANES, dim
-            ):
+            if nodes.half_surface(q, dim) <= _STRETCH * tree.home[leaf]:
                 nodes.refit_up(tree, leaf, state, q, dim)
                 continue
             _leave(tree, slot, state, q, dim)
