@@ -66,6 +66,12 @@ class MovingTree(TreeStructure):
         if n_changed and self._is_much(entered, n):
             self._build(is_urgent=self._n_built > 0)
             return
+        # what blocks say of their objects is brought up to date first: what follows goes up no
+        # farther than it changes something
+        if len(changes.restated) > self.bulk_share * n:
+            store.refit()
+        elif len(changes.restated):
+            store.restate(changes.restated)
         if len(changes.removed):
             store.leave(changes.removed)
         slots = changes.moved
@@ -76,10 +82,6 @@ class MovingTree(TreeStructure):
                 self._build(is_urgent=True)
                 return
         store.change(np.concatenate([slots, changes.added]))
-        if len(changes.restated) > self.bulk_share * n:
-            store.refit()
-        elif len(changes.restated):
-            store.restate(changes.restated)
         if n_changed:
             self._keep_fit(n_changed, is_bulk=is_bulk)
 
