@@ -38,28 +38,27 @@ SENSOR = 16
 
 
 @kernel
-def _longest_edge(boxes, row, dim):
-    """Return the longest edge of the box in a row; infinite where it overflows."""
-    ndim = len(dim)
-    longest = 0.0
-    for d in range(ndim):
-        longest = max(longest, boxes[row, ndim + d] - boxes[row, d])
-    return longest
-
-
-@kernel
 def longest_edges(boxes, slots, dim, edges):
-    """Write the longest edge of each slot's box to `edges`, float64."""
+    """Write the longest edge of each slot's box to `edges`, float64; infinite if it overflows."""
+    ndim = len(dim)
     for i in range(slots.shape[0]):
-        edges[i] = _longest_edge(boxes, slots[i], dim)
+        longest = 0.0
+        for d in range(ndim):
+            longest = max(longest, boxes[slots[i], ndim + d] - boxes[slots[i], d])
+        edges[i] = longest
 
 
 @kernel
-def route_slots(slots, boxes, state, limit, dim, codes):
+def route_slots(slots, boxes, state, limit, sure, present, dim, codes, is_sure):
     """Write the code that flags and extent give each slot to ``codes[i]``, uint8.
 
-    Boxes with an edge longer than `limit` are coarse.
+    Boxes with an edge longer than `limit` are coarse. ``is_sure[i]``, uint8, is 1 for these, and
+    where a box is in the bounds and no longer in any direction than what the part of its role is
+    known to hold, float64 ``sure[role]``: lower and upper bounds, and edges. Returns whether
+    nothing changes: all are sure, and have their codes in `present` already.
     """
+    ndim = len(dim)
+    is_same = True
     for i in range(slots.shape[0]):
         slot = slots[i]
         one = state[slot]
@@ -68,11 +67,23 @@ def route_slots(slots, boxes, state, limit, dim, codes):
             code = STATIC | RESTING
             if not one["static"]:
                 code |= SLEEPING
-        if _longest_edge(boxes, slot, dim) > limit:
+        known = sure[code & ROLE_BITS]
+        ok = True
+        longest = 0.0
+        for d in range(ndim):
+            lower, upper = boxes[slot, d], boxes[slot, ndim + d]
+            ok &= (known[d] <= lower) & (upper <= known[ndim + d])
+            ok &= upper - lower <= known[2 * ndim + d]
+            longest = max(longest, upper - lower)
+        if longest > limit:
             code |= COARSE
+            ok = True
         if one["sensor"]:
             code |= SENSOR
         codes[i] = code
+        is_sure[i] = ok
+        is_same &= ok & (code == present[slot])
+    return is_same
 
 
 @kernel

@@ -110,6 +110,13 @@ class Router:
         self.limit = np.inf
         self._n_chosen = 0  # objects when the limit was chosen
         self._n_coarse = 0  # coarse ones when all was routed afresh
+        self._forget()
+
+    def _forget(self) -> None:
+        """Forget what parts are known to hold: by role, lower and upper bounds, and edges."""
+        ndim = self._table.ndim
+        self._sure = np.full((COARSE + 1, 3 * ndim), -np.inf)
+        self._sure[:, :ndim] = np.inf
 
     def is_due(self) -> bool:
         """Tell if the number of objects has doubled since the limit was chosen."""
@@ -123,32 +130,63 @@ class Router:
     def routed_afresh(self, slots: NDArray[np.int32]) -> NDArray[np.uint8]:
         """Choose the limit anew and return the codes that slots, all there are, are to have."""
         self._choose(slots)
-        codes = self.routed(slots)
+        self._forget()
+        codes, _ = self.routed(slots)
         self._n_coarse = int(np.count_nonzero((codes & ROLE_BITS) == COARSE))
         return codes
 
-    def routed(self, slots: NDArray[np.int32]) -> NDArray[np.uint8]:
-        """Return the codes that slots are to have."""
+    def routed(self, slots: NDArray[np.int32]) -> tuple[NDArray[np.uint8], bool]:
+        """Return the codes that slots are to have, and whether they are known to have them.
+
+        A part is asked if it holds boxes that are larger, or elsewhere, than those that it is known
+        to hold. What it does not hold well after all, since cells lie in another way, is still in
+        it: this is about who is better off where, and decides no answer.
+        """
+        codes, is_sure, is_same = self._sized(slots)
+        if is_same:
+            return codes, True
         table = self._table
-        codes = self.sized(slots)
         for role in (STATIC, DYNAMIC):
-            mine = (codes & ROLE_BITS) == role
+            mine = ((codes & ROLE_BITS) == role) & (is_sure == 0)
             if not mine.any():
                 continue
             asked = slots if mine.all() else slots[mine]
             is_dense = len(asked) == table.high
             boxes = table.cover[: table.high] if is_dense else table.cover[asked]
-            refused = ~self._parts[role].holds(boxes)
-            if refused.any():
-                codes[np.flatnonzero(mine)[refused]] |= COARSE
-        return codes
+            held = self._parts[role].holds(boxes)
+            if held.all():
+                self._widen(role, boxes)
+            else:
+                codes[np.flatnonzero(mine)[~held]] |= COARSE
+        return codes, False
+
+    def _widen(self, role: int, boxes: NDArray[np.float64]) -> None:
+        """Widen what a part is known to hold by some boxes that it does, if it holds the widest.
+
+        That would be as long as any of them in each direction, and lie at either end of all.
+        """
+        ndim, known = self._table.ndim, self._sure[role]
+        lower = np.minimum(known[:ndim], boxes[:, :ndim].min(axis=0))
+        upper = np.maximum(known[ndim : 2 * ndim], boxes[:, ndim:].max(axis=0))
+        with np.errstate(over="ignore"):
+            edges = np.maximum(known[2 * ndim :], (boxes[:, ndim:] - boxes[:, :ndim]).max(axis=0))
+            widest = np.array([[*lower, *(lower + edges)], [*(upper - edges), *upper]])
+        if np.isfinite(widest).all() and self._parts[role].holds(widest).all():
+            self._sure[role] = np.concatenate([lower, upper, edges])
 
     def sized(self, slots: NDArray[np.int32]) -> NDArray[np.uint8]:
         """Return the codes that slots have by their flags and extents, whatever parts hold."""
+        return self._sized(slots)[0]
+
+    def _sized(self, slots: NDArray[np.int32]) -> tuple[NDArray[np.uint8], NDArray[np.uint8], bool]:
+        """Return codes by flags and extents, who is sure to be held, and if nothing changes."""
         table = self._table
-        codes = np.empty(len(slots), np.uint8)
-        route_slots(slots, table.cover, table.state, self.limit, (0,) * table.ndim, codes)
-        return codes
+        codes, is_sure = np.empty(len(slots), np.uint8), np.empty(len(slots), np.uint8)
+        is_same = route_slots(
+            *(slots, table.cover, table.state, self.limit, self._sure, self._roles.codes),
+            *((0,) * table.ndim, codes, is_sure),
+        )
+        return codes, is_sure, bool(is_same)
 
     def _choose(self, slots: NDArray[np.int32]) -> None:
         """Choose the limit from the boxes of all slots."""

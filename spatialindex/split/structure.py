@@ -40,12 +40,14 @@ from spatialindex.split.routing import Router, make_part
 from spatialindex.split.views import ROLES, Roles, RoleView
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from spatialindex.objects import ObjectTable
     from spatialindex.protocol import Region, Structure
+
+    _Plan = tuple[int, int, list[int], list[tuple[NDArray[np.int32], int]]]
 
 __all__ = ["SplitStructure"]
 
@@ -85,6 +87,7 @@ class SplitStructure:
             role: make_part(name, chosen[role], self._views[role]) for role, name in ROLES.items()
         }
         self._router = Router(table, self.roles, self.parts)
+        self._planned: _Plan = (-1, 0, [], [])
 
     # -- keeping up ---------------------------------------------------------------------------
 
@@ -96,6 +99,29 @@ class SplitStructure:
         """Hand each change to the part that it concerns."""
         roles, router = self.roles, self._router
         roles.follow_table()
+        if not len(changes.added) and not len(changes.removed) and not router.is_outgrown():
+            slots = _union(changes.moved, changes.restated)
+            codes, is_same = router.routed(slots)
+            if is_same:
+                self._pass_on(changes, slots, codes & np.uint8(ROLE_BITS))
+                return
+        self._reroute(changes)
+
+    def _pass_on(
+        self, changes: Changes, slots: NDArray[np.int32], owners: NDArray[np.uint8]
+    ) -> None:
+        """Hand each change to its part when nobody goes from one to another."""
+        for role, part in self.parts.items():
+            mine = owners == role
+            if mine.any():
+                moved = _those(changes.moved, slots, mine)
+                part.apply(
+                    Changes(_NO_SLOTS, _NO_SLOTS, moved, _those(changes.restated, slots, mine))
+                )
+
+    def _reroute(self, changes: Changes) -> None:
+        """Hand each change to its part, and those who go from one to another to both."""
+        roles, router = self.roles, self._router
         removed = changes.removed
         left = roles.codes[removed] & ROLE_BITS
         roles.set(removed, 0)
@@ -106,7 +132,7 @@ class SplitStructure:
             before = roles.codes[slots]
             roles.set(slots, router.routed_afresh(slots))
         elif len(slots):
-            roles.set(slots, router.routed(slots))
+            roles.set(slots, router.routed(slots)[0])
         if router.is_outgrown():
             self.rebuild()
             return
@@ -160,15 +186,26 @@ class SplitStructure:
             return slots
         return np.asarray(slots[(codes & (RESTING | SLEEPING)) != RESTING])
 
-    def _across(self, rule: int) -> Iterator[tuple[NDArray[np.int32], int]]:
-        """Yield who is to ask which part, so that each pair across parts is found once."""
-        count, members = self.roles.count, self.roles.members
-        for one, two in _ACROSS:
-            if count(one) and count(two):
-                asking, asked = (one, two) if count(one) <= count(two) else (two, one)
-                slots = self._able(members(asking), asked, rule)
-                if len(slots):
-                    yield slots, asked
+    def _plan(self, rule: int) -> tuple[list[int], list[tuple[NDArray[np.int32], int]]]:
+        """Return roles in which pairs can be, and who asks which part for pairs across.
+
+        Each pair across parts is found once. The plan is good until somebody's code changes.
+        """
+        roles = self.roles
+        version, known, within, across = self._planned
+        if version != roles.version or known != rule:
+            within = [role for role in ROLES if self._pairs_within(role, rule)]
+            across = []
+            for one, two in _ACROSS:
+                if roles.count(one) and roles.count(two):
+                    asking, asked = (
+                        (one, two) if roles.count(one) <= roles.count(two) else (two, one)
+                    )
+                    slots = self._able(roles.members(asking), asked, rule)
+                    if len(slots):
+                        across.append((slots, asked))
+            self._planned = roles.version, rule, within, across
+        return within, across
 
     def _filled(self) -> list[Structure]:
         """Return the parts that hold anything, the fullest first."""
@@ -181,12 +218,10 @@ class SplitStructure:
     def pairs(self, rule: int, *, limit: int, workers: int = 1) -> NDArray[np.int32]:
         """Find pairs within each part, and across parts from the smaller side."""
         tasks: list[Callable[..., NDArray[np.int32]]] = [
-            partial(part.pairs, rule)
-            for role, part in self.parts.items()
-            if self._pairs_within(role, rule)
+            partial(self.parts[role].pairs, rule) for role in self._plan(rule)[0]
         ]
         tasks += [
-            partial(self.parts[asked].touching, slots, rule) for slots, asked in self._across(rule)
+            partial(self.parts[asked].touching, slots, rule) for slots, asked in self._plan(rule)[1]
         ]
         return _together(tasks, limit, workers)
 
@@ -289,12 +324,9 @@ class SplitStructure:
 
     def count_pairs(self, rule: int) -> PairCounts:
         """Add up what the parts count; of pairs across parts, met are those that overlap."""
-        counts = [
-            part.count_pairs(rule)
-            for role, part in self.parts.items()
-            if self._pairs_within(role, rule)
-        ]
-        for slots, asked in self._across(rule):
+        within, across = self._plan(rule)
+        counts = [self.parts[role].count_pairs(rule) for role in within]
+        for slots, asked in across:
             count = partial(self._count_touching, slots, self.parts[asked])
             met = count(0)
             counts.append(count_verdicts(count, rule, visits=met, candidates=met))
@@ -365,16 +397,22 @@ class _Going:
             gone = _union(gone, left)
             stays &= ~self._goes
         return Changes(
-            came, gone, self._staying(changes.moved, stays), self._staying(changes.restated, stays)
+            came,
+            gone,
+            _those(changes.moved, self._slots, stays),
+            _those(changes.restated, self._slots, stays),
         )
 
-    def _staying(self, slots: NDArray[np.int32], stays: NDArray[np.bool_]) -> NDArray[np.int32]:
-        """Return those of some slots that stay in the part."""
-        if not len(slots):
-            return slots
-        if len(slots) != len(self._slots):
-            stays = stays[np.searchsorted(self._slots, slots)]
-        return slots if stays.all() else slots[stays]
+
+def _those(
+    some: NDArray[np.int32], slots: NDArray[np.int32], chosen: NDArray[np.bool_]
+) -> NDArray[np.int32]:
+    """Return those of `some` of the slots, both ascending, that are chosen among these."""
+    if not len(some):
+        return some
+    if len(some) != len(slots):
+        chosen = chosen[np.searchsorted(slots, some)]
+    return some if chosen.all() else some[chosen]
 
 
 def _union(*groups: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -39,14 +39,18 @@ class Roles:
     ----------
     codes : uint8 array of shape (capacity,)
         The code of each slot, 0 for one that no part holds.
+    version : int
+        Grows when a code changes.
     """
 
     def __init__(self, table: ObjectTable) -> None:
         self._table = table
+        self.version = 0
         self.clear()
 
     def clear(self) -> None:
         """Let no slot have a role."""
+        self.version += 1
         self.codes = np.zeros(len(self._table.slot_ids), np.uint8)
         self._counts = np.zeros(len(_CODES), np.int64)
         self._n = dict.fromkeys(ROLES, 0)
@@ -99,6 +103,7 @@ class Roles:
         after = np.broadcast_to(np.asarray(codes, np.uint8), len(slots))
         if np.array_equal(before, after):
             return
+        self.version += 1
         self.codes[slots] = after
         self._counts += np.bincount(after, minlength=len(_CODES))
         self._counts -= np.bincount(before, minlength=len(_CODES))
