@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PairEvents", "PairTracker"]
 
-_FEW_EVENTS = 1024  # rows that there is room for at first
+_FEW_EVENTS = 256  # rows that there is room for at least
 _NO_CODES = np.empty(0, np.uint8)
 _NO_IDS = np.empty(0, ID_DTYPE)
 
@@ -71,6 +71,7 @@ class PairTracker:
         """Forget all pairs, without their having ended."""
         self._rows = closed(np.empty((0, 2), ID_DTYPE))
         self._codes = _NO_CODES
+        self._room = [_FEW_EVENTS] * 4  # of events: twice those of the last time
 
     @property
     def pairs(self) -> NDArray[np.int64]:
@@ -130,13 +131,14 @@ class PairTracker:
 
         old, old_codes = self._rows, self._codes
         counts = np.empty(4, np.int64)
-        room = [_FEW_EVENTS] * 4
+        room = self._room
         with opened(old), opened(rows):
             while True:
                 out = [np.empty((n, 2), ID_DTYPE) for n in room]
                 compare_rows(old, old_codes, rows, codes, renewed, *out, counts)
                 sizes = [int(counts[i]) for i in (0, 2, 1, 3)]
                 if all(size <= n for size, n in zip(sizes, room, strict=True)):
+                    self._room = [max(2 * size, _FEW_EVENTS) for size in sizes]
                     return tuple(a[:n].copy() for a, n in zip(out, sizes, strict=True))
                 room = sizes
 
