@@ -534,6 +534,16 @@ def test_a_tracker_tells_events_of_any_index():
     assert tracker.update(index.pairs()).began.tolist() == [[1, 2]]
 
 
+@pytest.mark.parametrize("protocol", [4, 5])
+def test_a_tracker_compares_rows_that_cannot_be_written_to(protocol):
+    tracker = pickle.loads(pickle.dumps(si.PairTracker(), protocol))
+    rows = np.frombuffer(np.array([[0, 1], [0, 2]]).tobytes(), np.int64).reshape(2, 2)
+    assert tracker.update(rows).began.tolist() == [[0, 1], [0, 2]]
+    tracker = pickle.loads(pickle.dumps(tracker, protocol))
+    assert tracker.update(tracker.pairs).began.tolist() == []
+    assert tracker.update([[0, 2]]).ended.tolist() == [[0, 1]]
+
+
 def test_a_tracker_is_not_changed_by_what_happens_to_its_input():
     rows = np.array([[0, 1], [0, 2]])
     tracker = si.PairTracker()

@@ -105,7 +105,7 @@ class PairTracker:
         InvalidArgumentError
             For rows that are no pairs, or out of order. Nothing has been taken then.
         """
-        rows = _checked_rows(pairs)
+        rows = self._rows if pairs is self._rows else _checked_rows(pairs)
         again = _NO_IDS if renewed is None else np.unique(as_ids(renewed, name="renewed"))
         began, ended, _, _ = self._advance(rows, _NO_CODES, again)
         return PairEvents(began, ended)
@@ -158,9 +158,10 @@ def _checked_rows(pairs: Any) -> NDArray[np.int64]:
         raise InvalidArgumentError(
             f"pairs has shape {array.shape} and dtype {array.dtype}; pass (m, 2) rows of ids"
         )
-    rows = np.require(array, ID_DTYPE, ["C", "O"])
+    rows = np.ascontiguousarray(array, ID_DTYPE)
     if rows.flags.writeable and np.may_share_memory(rows, array):
         rows = rows.copy()
+    rows = closed(rows)
     wrong = (rows[:, 0] < 0) | (rows[:, 0] >= rows[:, 1])
     if wrong.any():
         row = int(np.argmax(wrong))
