@@ -21,12 +21,23 @@ from spatialindex.kernels.decide import INTERSECTS, Ask
 from spatialindex.kernels.grid.ask import query_regions
 from spatialindex.kernels.grid.cells import GridArrays
 from spatialindex.kernels.jit import PLAIN, allocating_kernel
+from spatialindex.kernels.loose.ask import query_regions as query_loose
+from spatialindex.kernels.loose.nodes import COLUMNS, LooseArrays
+from spatialindex.kernels.loose.nodes import STACK as LOOSE_STACK
 from spatialindex.kernels.simd import local_ints
 from spatialindex.kernels.sorting import sort_short
 from spatialindex.kernels.tree.ask import query_regions as query_tree
 from spatialindex.kernels.tree.nodes import STACK, TreeArrays
 
-__all__ = ["HAS_HANDLES", "MOST_ANSWERS", "ask_grid", "ask_list", "ask_tree", "make_handle"]
+__all__ = [
+    "HAS_HANDLES",
+    "MOST_ANSWERS",
+    "ask_grid",
+    "ask_list",
+    "ask_loose",
+    "ask_tree",
+    "make_handle",
+]
 
 HAS_HANDLES = not PLAIN
 
@@ -171,4 +182,36 @@ def ask_tree(handle, box, out, dim):
     count = query_tree(tree, ask, order, stack, 0, 1, counts, rows, MOST_ANSWERS, dim)
     if count <= MOST_ANSWERS:
         _name_and_sort(out, count, carray(_pointer(handle[14, 0]), (handle[14, 1],), np.int64))
+    return count
+
+
+@allocating_kernel
+def ask_loose(handle, box, out, dim):
+    """Ask a loose tree about one box, as `ask_list`.
+
+    The handle has the tree's arrays, then the table's boxes, state and ids.
+    """
+    ndim = len(dim)
+    if not _is_box(box, dim):
+        return -1
+    blocks = handle[4, 1]
+    tree = LooseArrays(
+        carray(_pointer(handle[0, 0]), (blocks, 2 * ndim, 8), np.float32),
+        carray(_pointer(handle[1, 0]), (blocks, 8), np.int32),
+        carray(_pointer(handle[2, 0]), (blocks, 8), np.uint8),
+        carray(_pointer(handle[3, 0]), (blocks,), np.uint8),
+        carray(_pointer(handle[4, 0]), (blocks,), np.int32),
+        carray(_pointer(handle[5, 0]), (blocks, COLUMNS), np.int32),
+        carray(_pointer(handle[6, 0]), (blocks, ndim), np.float64),
+        carray(_pointer(handle[7, 0]), (handle[7, 1],), np.int32),
+        carray(_pointer(handle[8, 0]), (handle[8, 1],), np.int64),
+    )
+    stack = np.empty(LOOSE_STACK, np.int32)  # of this call: others may be asking at the same time
+    ask = _ask_for(handle, 9, box.ctypes.data, dim)
+    rows = carray(_pointer(out.ctypes.data), (MOST_ANSWERS, 2), np.int32)
+    order = carray(_pointer(handle[7, 0]), (0,), np.int32)
+    counts = local_ints()
+    count = query_loose(tree, ask, order, stack, 0, 1, counts, rows, MOST_ANSWERS, dim)
+    if count <= MOST_ANSWERS:
+        _name_and_sort(out, count, carray(_pointer(handle[11, 0]), (handle[11, 1],), np.int64))
     return count

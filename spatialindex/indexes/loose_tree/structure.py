@@ -27,6 +27,8 @@ from spatialindex.kernels.lists import put_best_in_order
 from spatialindex.kernels.loose import ask as kernels
 from spatialindex.kernels.loose import nodes
 from spatialindex.kernels.loose import pairs as pair_kernels
+from spatialindex.kernels.thin import ask_loose, make_handle
+from spatialindex.protocol import Single
 from spatialindex.results import StructureStats
 
 if TYPE_CHECKING:
@@ -58,9 +60,13 @@ class LooseTreeStructure:
         Members with which a leaf is not divided.
     """
 
-    kept_share = 0.1
+    # 10,000 boxes in 2D: 1.1 ms kept and 1.3 anew with 10 % changed, 1.3 and 1.2 with 20 %;
+    # python -m tests.benchmarks --job kept
+    kept_share = 0.13
     # of the objects added, removed or leaving their nodes: beyond, building anew is cheaper
-    bulk_share = 0.3
+    # (100,000 boxes in 2D, teleported: 6 ms and 11 anew with 5 %, 13 and 11 with 10 %);
+    # python -m tests.benchmarks --job bulk shows that moving within nodes costs far less
+    bulk_share = 0.1
 
     def __init__(self, table: ObjectTable, *, looseness: float, leaf_size: int) -> None:
         self.table = table
@@ -233,6 +239,12 @@ class LooseTreeStructure:
         run_chunks(run, n, workers)
         put_best_in_order(best, 0, n)
         return best.slots, best.values
+
+    def single(self) -> Single:
+        """Return how one box is asked, with few arguments; good until the next change."""
+        table = self.table
+        handle = make_handle(*self._store.arrays, table.boxes, table.state, table.slot_ids)
+        return Single(ask_loose, (handle,), axes(table))
 
     # -- figures ------------------------------------------------------------------------------
 
