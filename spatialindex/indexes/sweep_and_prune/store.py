@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +11,7 @@ from spatialindex.constants import SLOT_DTYPE
 from spatialindex.indexes.asking import axes
 from spatialindex.kernels.simd import LANES
 from spatialindex.kernels.sorting import sort_keys
-from spatialindex.kernels.sweep import build, change, choose, lanes, resort
+from spatialindex.kernels.sweep import build, change, lanes, resort
 from spatialindex.kernels.sweep.tree import SweptTree, build_tree
 
 if TYPE_CHECKING:
@@ -23,9 +24,6 @@ __all__ = ["LaneStore"]
 _FRESH = 2**23  # bytes of the least scratch of many
 
 _ALL = np.empty(0, SLOT_DTYPE)
-_SHORT_KEYS, _LONG_KEYS = 12, 22  # bits: one and two passes of the sort
-_FEW = 16384  # objects that short keys tell apart
-_KEY_SHARE = 4  # objects a key value in the most crowded part: more, and keys are float32 bounds
 _MOST_STRAYS = 16  # one in so many objects in other lanes than before: more, and all is built anew
 _MOST_SHIFTS = 4  # an entry, on average, to bring lanes into order: the same
 _SHIFT = 29  # bits of the slot of a member, and how many slots they tell apart
@@ -45,6 +43,25 @@ def _scratch(n: int) -> NDArray[np.uint64]:
     return np.empty(max(n, _FRESH // 8), np.uint64)[:n]
 
 
+@cache
+def _no_lanes(ndim: int) -> lanes.SweptLanes:
+    """Return the arrays of no lanes; nothing is ever written to them."""
+    meta = np.zeros(lanes.META, np.int64)
+    meta[lanes.AXIS] = -1
+    return lanes.SweptLanes(
+        bounds=np.empty((0, 2 * ndim, LANES), np.float32),
+        slots=np.empty((0, LANES), SLOT_DTYPE),
+        exact=np.empty(0, np.uint8),
+        first=np.empty((0, ndim - 1), np.uint8),
+        starts=np.empty(0, np.float32),
+        offsets=np.zeros(1, np.int64),
+        ranges=np.empty((0, 2 * (ndim - 1)), np.int16),
+        homes=np.empty(0, np.int32),
+        frame=np.zeros(4),
+        meta=meta,
+    )
+
+
 class LaneStore:
     """The arrays of swept lanes over one table.
 
@@ -57,31 +74,22 @@ class LaneStore:
     ----------
     arrays : SweptLanes
         What kernels take; replaced when lanes are built anew.
+    shifts_before : int
+        Shifts that arrays which are gone by now had counted.
     """
 
     def __init__(self, table: ObjectTable) -> None:
         self.table = table
+        self.shifts_before = 0
+        self.arrays = _no_lanes(table.ndim)
         self.reset()
 
     def reset(self) -> None:
         """Forget all entries."""
-        ndim = self.table.ndim
         self.present_tree: SweptTree | None = None
-        self._scale = (0.0, 0.0, _SHORT_KEYS)  # lowest and highest bound of keys, and their bits
-        meta = np.zeros(lanes.META, np.int64)
-        meta[lanes.AXIS] = -1
-        self.arrays = lanes.SweptLanes(
-            bounds=np.empty((0, 2 * ndim, LANES), np.float32),
-            slots=np.empty((0, LANES), SLOT_DTYPE),
-            exact=np.empty(0, np.uint8),
-            first=np.empty((0, ndim - 1), np.uint8),
-            starts=np.empty(0, np.float32),
-            offsets=np.zeros(1, np.int64),
-            ranges=np.empty((0, 2 * (ndim - 1)), np.int16),
-            homes=np.empty(0, np.int32),
-            frame=np.zeros(4),
-            meta=meta,
-        )
+        self.shifts_before += int(self.arrays.meta[lanes.SHIFTS])
+        self._scale = (0.0, 0.0, build.FLOAT_BITS)  # lowest and highest bound and bits of keys
+        self.arrays = _no_lanes(self.table.ndim)
 
     @property
     def n_blocks(self) -> int:
@@ -174,7 +182,8 @@ class LaneStore:
         if table.high > _MANY:
             return False
         slots = _ALL if n == table.high else table.live_slots()
-        keys, corners = np.empty(capacity, np.uint32), self._corners(arrays)
+        n_lanes = arrays.meta[lanes.N_LANES :][:2]
+        keys, corners = np.empty(capacity, np.uint32), np.zeros((n_lanes + 1).prod(), np.int32)
         strays = np.empty(n // _MOST_STRAYS + 8, np.uint64)
         fresh = np.empty((1, arrays.ranges.shape[1]), np.int16)
         entries, n_strays = resort.follow_boxes(
@@ -184,7 +193,10 @@ class LaneStore:
             return False
         bits = int(corners.size).bit_length()
         strays = sort_keys(strays[:n_strays], np.empty(n_strays, np.uint64), 32, bits)
-        counts, offsets, places, n_blocks = self._lay_out(arrays, corners)
+        counts, places = np.empty(n_lanes.prod(), np.int32), np.empty(n_lanes.prod(), np.int64)
+        offsets = np.empty(n_lanes.prod() + 1, np.int64)
+        build.sum_counts(corners, arrays.meta, dim, counts)
+        n_blocks = int(build.lay_out(counts, offsets, places))
         values, members = np.empty(entries, np.uint64), np.empty(entries, np.int32)
         most = _MOST_SHIFTS * int(entries) + 64
         shifts = resort.resort_lanes(
@@ -222,72 +234,28 @@ class LaneStore:
         if not n:
             self.reset()
             return
-        figures = self._choose(slots)
         capacity = len(table.slot_ids)
-        arrays = self.arrays = self.arrays._replace(
-            ranges=np.empty((capacity, 2 * (ndim - 1)), np.int16),
-            homes=np.full(capacity, lanes.ABSENT, np.int32),
-        )
+        frame, meta, scale = np.zeros(4), np.zeros(lanes.META, np.int64), np.empty(3)
+        ranges = np.empty((capacity, 2 * (ndim - 1)), np.int16)
         keys, other = _scratch(2 * n).reshape(2, n)
-        while True:
-            corners = self._corners(arrays)
-            entries = build.key_boxes(
-                *(table.cover, slots, n, arrays, *self._scale, dim, keys, corners)
-            )
-            if entries <= self._most_entries():
-                break
-            # a few large objects that the sample has missed
-            c, e = np.maximum(arrays.meta[lanes.N_LANES :][:2] // 2, 1)
-            choose.set_lanes(figures, float(c), float(e), arrays.frame, arrays.meta)
-        keys = sort_keys(keys, other, 32, self._scale[2])
-        counts, offsets, places, n_blocks = self._lay_out(arrays, corners)
+        before = self.arrays.meta
+        keys, counts, offsets, places, entries, n_blocks = build.plan_lanes(
+            *(table.cover, slots, n, before[lanes.AXIS], self._most_entries(), dim),
+            *(ranges, frame, meta, scale, keys, other),
+        )
+        meta[lanes.SHIFTS] = before[lanes.SHIFTS]
+        self._scale = float(scale[0]), float(scale[1]), int(scale[2])
+        homes = np.full(capacity, lanes.ABSENT, np.int32)
+        arrays = self.arrays._replace(ranges=ranges, homes=homes, frame=frame, meta=meta)
         shift, dtype = (_SHIFT, np.int32) if table.high <= _MANY else (40, np.int64)
         members = np.empty(entries, dtype)
         build.deal_members(keys, arrays, shift, dim, places, members)
         del keys, other
         self._fill(arrays, members, counts, offsets, n_blocks, shift)
 
-    def _choose(self, slots: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Choose sweep axis, lanes and keys anew; returns the figures that decided."""
-        table, dim = self.table, axes(self.table)
-        n = len(table)
-        sample = np.empty((choose.SAMPLE, 2 * table.ndim))
-        figures = np.empty(choose.FIGURES)
-        frame, meta = np.zeros(4), np.zeros(lanes.META, np.int64)
-        before = self.arrays.meta
-        m = choose.draw_sample(table.cover, slots, n, dim, sample)
-        scratch = np.empty(choose.SAMPLE), np.empty(choose.CELLS, np.int32)
-        choose.measure_sample(sample, m, dim, *scratch, figures)
-        choose.choose_lanes(figures, n, before[lanes.AXIS], dim, frame, meta)
-        meta[lanes.SHIFTS] = before[lanes.SHIFTS]
-        self.arrays = self.arrays._replace(frame=frame, meta=meta)
-        axis = meta[lanes.AXIS]
-        low, high = float(figures[choose.LOW + axis]), float(figures[choose.HIGH + axis])
-        bits = _SHORT_KEYS if n <= _FEW else _LONG_KEYS
-        # the crowd is an eighth of all objects, where they are closest together
-        crowd = float(figures[choose.DENSEST + axis])
-        if not crowd * 2.0**bits * _KEY_SHARE >= (high - low) * n / 8:
-            bits = build.FLOAT_BITS
-        self._scale = low, high, bits
-        return figures
-
     def _most_entries(self) -> int:
         """Return how many entries there may be."""
         return _MOST_ENTRIES * len(self.table) + 64
-
-    def _corners(self, arrays: lanes.SweptLanes) -> NDArray[np.int32]:
-        """Return zeros for the corners of the ranges of all slots."""
-        return np.zeros(int((arrays.meta[lanes.N_LANES :][:2] + 1).prod()), np.int32)
-
-    def _lay_out(
-        self, arrays: lanes.SweptLanes, corners: NDArray[np.int32]
-    ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], int]:
-        """Return entries and first block of each lane, where its members begin, and all blocks."""
-        n_lanes = int(arrays.meta[lanes.N_LANES :][:2].prod())
-        counts = np.empty(n_lanes, np.int32)
-        offsets, places = np.empty(n_lanes + 1, np.int64), np.empty(n_lanes, np.int64)
-        build.sum_counts(corners, arrays, axes(self.table), counts)
-        return counts, offsets, places, int(build.lay_out(counts, offsets, places))
 
     def _fill(
         self,

@@ -88,7 +88,7 @@ class SweepStructure:
     @property
     def sort_work(self) -> int:
         """Places that entries were shifted by to keep lanes in order, since ever."""
-        return int(self._store.arrays.meta[lanes.SHIFTS])
+        return self._store.shifts_before + int(self._store.arrays.meta[lanes.SHIFTS])
 
     @property
     def sorts(self) -> int:

@@ -12,8 +12,10 @@ much closer than the world is wide, keys are the bits of float32 bounds.
 
 import numpy as np
 
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import allocating_kernel, kernel
 from spatialindex.kernels.simd import LANES, down32, pack8, prefetch
+from spatialindex.kernels.sorting import sort_keys
+from spatialindex.kernels.sweep import choose
 from spatialindex.kernels.sweep.lanes import (
     AXIS,
     ENTRIES,
@@ -29,11 +31,16 @@ __all__ = [
     "key_of",
     "lay_out",
     "note_range",
+    "plan_lanes",
     "sum_counts",
 ]
 
 FLOAT_BITS = 32
 """Bits of keys that are float32 bounds."""
+
+_SHORT_KEYS, _LONG_KEYS = 12, 22  # bits: one and two passes of the sort
+_FEW = 16384  # objects that short keys tell apart
+_KEY_SHARE = 4  # objects a key value in the most crowded part, at most
 
 _AHEAD = 16  # members that a box is asked for before it is needed
 
@@ -71,7 +78,7 @@ def note_range(ranges, slot, stride, corners, dim):
 
 
 @kernel
-def key_boxes(boxes, slots, n, lanes, low, high, bits, dim, keys, corners):
+def key_boxes(boxes, slots, n, ranges, frame, meta, low, high, bits, dim, keys, corners):
     """Write a key a box, the place along the sweep axis above and the slot in the low 32 bits.
 
     Also notes the lanes of each slot, and in `corners` where ranges begin and end, which
@@ -79,8 +86,8 @@ def key_boxes(boxes, slots, n, lanes, low, high, bits, dim, keys, corners):
     ``slots`` are the rows of `boxes` in use, the first `n` when it is empty; `bits` is how many
     bits keys have between `low` and `high`. Returns the number of entries.
     """
-    axis = lanes.meta[AXIS]
-    stride = lanes.meta[N_LANES + 1] + 1
+    axis = meta[AXIS]
+    stride = meta[N_LANES + 1] + 1
     top = np.float64((1 << bits) - 1)
     scale = top / (high - low) if high > low else 0.0
     entries = 0
@@ -88,15 +95,15 @@ def key_boxes(boxes, slots, n, lanes, low, high, bits, dim, keys, corners):
         slot = np.int64(slots[i]) if slots.shape[0] else i
         key = key_of(boxes, slot, axis, low, scale, top, bits)
         keys[i] = (key << np.uint64(32)) | np.uint64(slot)
-        entries += write_range(boxes, slot, lanes.frame, lanes.meta, dim, lanes.ranges, slot)
-        note_range(lanes.ranges, slot, stride, corners, dim)
+        entries += write_range(boxes, slot, frame, meta, dim, ranges, slot)
+        note_range(ranges, slot, stride, corners, dim)
     return entries
 
 
 @kernel
-def sum_counts(corners, lanes, dim, counts):
+def sum_counts(corners, meta, dim, counts):
     """Turn the corners of ranges, see `key_boxes`, into the number of entries of each lane."""
-    nx, ny = lanes.meta[N_LANES], lanes.meta[N_LANES + 1]
+    nx, ny = meta[N_LANES], meta[N_LANES + 1]
     if len(dim) == 2:
         total = 0
         for x in range(nx):
@@ -126,6 +133,60 @@ def lay_out(counts, offsets, places):
         blocks += used + used // 8 + 2
     offsets[counts.shape[0]] = blocks
     return blocks
+
+
+@kernel
+def _bits_of_keys(figures, axis, n):
+    """Return how many bits keys have: as few passes of the sort as tell objects apart.
+
+    The crowd is an eighth of all objects, where they are closest together. Where more than a few
+    of it would share a key, keys are float32 bounds.
+    """
+    bits = _SHORT_KEYS if n <= _FEW else _LONG_KEYS
+    length = figures[choose.HIGH + axis] - figures[choose.LOW + axis]
+    crowd = figures[choose.DENSEST + axis]
+    is_told = crowd * np.float64(1 << bits) * _KEY_SHARE >= length * n / 8
+    return bits if is_told else FLOAT_BITS
+
+
+@allocating_kernel
+def plan_lanes(boxes, slots, n, present, most, dim, ranges, frame, meta, scale, keys, other):
+    """Choose axis, lanes and keys for `n` boxes, at least one, and sort them.
+
+    ``slots`` are the rows of `boxes` in use, the first `n` when it is empty; `present` is the axis
+    that was swept so far, or -1; `most` is how many entries there may be: with more, there are
+    fewer lanes. Writes to `ranges`, `frame` and `meta`, which are those of `SweptLanes`, and lowest
+    and highest bound and bits of keys to `scale`. `keys` and `other` are uint64 scratch of `n`.
+
+    Returns sorted keys, entries and first block of each lane, where its members begin, and the
+    numbers of entries and blocks.
+    """
+    sample = np.empty((choose.SAMPLE if n > _FEW else choose.SAMPLE // 2, 2 * len(dim)))
+    values, figures = np.empty(choose.SAMPLE), np.empty(choose.FIGURES)
+    cells = np.empty(choose.CELLS, np.int32)
+    m = choose.draw_sample(boxes, slots, n, dim, sample)
+    choose.measure_sample(sample, m, dim, values, cells, figures)
+    choose.choose_lanes(figures, n, present, dim, frame, meta)
+    axis = meta[AXIS]
+    low, high = figures[choose.LOW + axis], figures[choose.HIGH + axis]
+    bits = _bits_of_keys(figures, axis, n)
+    scale[0], scale[1], scale[2] = low, high, bits
+    while True:
+        corners = np.zeros((meta[N_LANES] + 1) * (meta[N_LANES + 1] + 1), np.int32)
+        entries = key_boxes(
+            boxes, slots, n, ranges, frame, meta, low, high, bits, dim, keys, corners
+        )
+        if entries <= most:
+            break
+        # a few large objects that the sample has missed
+        c, e = max(meta[N_LANES] // 2, 1), max(meta[N_LANES + 1] // 2, 1)
+        choose.set_lanes(figures, np.float64(c), np.float64(e), frame, meta)
+    n_lanes = meta[N_LANES] * meta[N_LANES + 1]
+    counts, places = np.empty(n_lanes, np.int32), np.empty(n_lanes, np.int64)
+    offsets = np.empty(n_lanes + 1, np.int64)
+    sum_counts(corners, meta, dim, counts)
+    n_blocks = lay_out(counts, offsets, places)
+    return sort_keys(keys, other, 32, bits), counts, offsets, places, entries, n_blocks
 
 
 @kernel
