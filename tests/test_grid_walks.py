@@ -230,8 +230,12 @@ def test_walks_of_extreme_numbers_are_not_planned():
     assert walked([0, 0] * 2, [-1.0, 0.0], math.inf, 1e-200, *occupied)[1] == -1
     assert walked([-math.inf, 0, 0, 0], [-1.0, 0.0], math.inf, 1.0, *occupied)[1] == -1
     # nothing is written about a cell size that no plan can have
-    assert not walk.is_plannable(1e-200)
-    assert walk.is_plannable(1e-100)
+    meta = np.zeros(META, np.int64)
+    assert not walk.is_plannable(1e-200, meta)
+    assert walk.is_plannable(1e-100, meta)
+    # cells so far out that the slack does not cover what is rounded there
+    meta[LOWEST + 3] = cells.LARGEST_CELL + 1
+    assert not walk.is_plannable(1e-100, meta)
 
 
 def test_bounds_are_chosen_of_the_largest_coordinates():

@@ -23,7 +23,7 @@ from spatialindex.protocol import Parameter
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["HashGrid", "UniformGrid"]
+__all__ = ["HashGrid", "UniformGrid", "checked_size"]
 
 CELL_SIZE = Parameter(
     "cell_size", None, "edge of the cells; chosen from the boxes when not given", tunable=(0.25, 16)
@@ -56,7 +56,7 @@ class _Grid(BoxIndex):
         super().__init__(
             ndim,
             GridStructure,
-            cell_size=_checked_size(cell_size),
+            cell_size=checked_size(cell_size),
             max_cells=_checked_budget(max_cells),
             oversized=_checked_word(oversized),
             **dense,
@@ -92,7 +92,8 @@ class _Grid(BoxIndex):
         )
 
 
-def _checked_size(cell_size: Any) -> float | None:
+def checked_size(cell_size: Any) -> float | None:
+    """Check the edge of cells."""
     if cell_size is None:
         return None
     is_number = isinstance(cell_size, Real) and not isinstance(cell_size, bool)
@@ -226,7 +227,7 @@ class UniformGrid(_Grid):
                 raise InvalidArgumentError(f"world has shape {bounds.shape}: pass one box")
             bounds = bounds.copy()
             bounds.flags.writeable = False
-            size = _checked_size(cell_size)
+            size = checked_size(cell_size)
             if size is not None and count_places(cell_bounds(bounds, size)) > MOST_PLACES:
                 raise InvalidArgumentError(
                     f"world {bounds.tolist()} holds more than {MOST_PLACES} cells of edge {size}; "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,7 @@ class _Members(NamedTuple):
     """What is found in the cells, a row a membership."""
 
     slots: NDArray[np.int32]
-    cells: NDArray[np.int32]
+    cells: NDArray[Any]
     blocks: NDArray[np.int32]
     bounds: NDArray[np.float32]
     is_exact: NDArray[np.bool_]
@@ -33,7 +33,7 @@ def check_members(
     arrays: GridArrays,
     cover: NDArray[np.float64],
     slots: NDArray[np.int32],
-    ranges: NDArray[np.int32],
+    ranges: NDArray[Any],
 ) -> None:
     """Raise `InvariantError` unless these slots, no others, are in the cells of their ranges."""
     wide = ranges[:, 0] == cells.WIDE
@@ -93,7 +93,7 @@ def _check_counters(arrays: GridArrays, found: _Members) -> None:
         raise InvariantError("grid: a lane that belongs to no cell holds a slot")
 
 
-def _expand(slots: NDArray[np.int32], ranges: NDArray[np.int32]) -> NDArray[np.int64]:
+def _expand(slots: NDArray[np.int32], ranges: NDArray[Any]) -> NDArray[np.int64]:
     """List (slot, x, y[, z]) for every cell of every range."""
     ndim = ranges.shape[1] // 2
     rows = np.column_stack([slots, ranges]).astype(np.int64)
@@ -126,7 +126,7 @@ def _walk(arrays: GridArrays) -> _Members:
 
 def _lanes(
     arrays: GridArrays,
-    places: NDArray[np.int32],
+    places: NDArray[Any],
     blocks: NDArray[np.int32],
     in_block: NDArray[np.int64],
 ) -> _Members:

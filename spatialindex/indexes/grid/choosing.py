@@ -13,7 +13,7 @@ from spatialindex.kernels.grid.cells import LARGEST_CELL
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MOST_PLACES", "choose_dense", "choose_edge", "key_layout"]
+__all__ = ["MOST_PLACES", "choose_dense", "choose_edge", "key_bits", "key_layout"]
 
 _SAMPLE = 256  # boxes that the choice of an edge looks at, and one in 64 more
 _MOST_EDGES = 32  # edges that the choice compares
@@ -164,3 +164,8 @@ def key_layout(found: NDArray[np.int64]) -> NDArray[np.int64] | None:
             layout[d, column] = place
             place += int(layout[d, width])
     return layout
+
+
+def key_bits(layouts: NDArray[np.int64]) -> int:
+    """Return how many bits the keys of layouts ``(number, 3, 5)`` have at most."""
+    return int(layouts[:, :, [1, 4]].sum(axis=(1, 2)).max())

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spatialindex.constants import SLOT_DTYPE
 from spatialindex.indexes.asking import axes
+from spatialindex.indexes.grid.choosing import key_bits
 from spatialindex.kernels.grid import build, cells, members
 from spatialindex.kernels.simd import LANES
 from spatialindex.kernels.sorting import sort_keys
@@ -23,6 +24,7 @@ __all__ = ["CellStore"]
 
 _FEW = 16  # slots of a table, one in so many, that are listed one by one
 _ROWS_ARE_SLOTS = np.empty(0, SLOT_DTYPE)
+_ONE_LAYOUT = np.empty(0, np.int16)
 
 
 class CellStore:
@@ -32,6 +34,8 @@ class CellStore:
     ----------
     table : ObjectTable
         Whose slots become members.
+    coordinates : {int32, int64}
+        Of cells.
 
     Attributes
     ----------
@@ -39,8 +43,9 @@ class CellStore:
         What kernels take; replaced when something grows.
     """
 
-    def __init__(self, table: ObjectTable) -> None:
+    def __init__(self, table: ObjectTable, coordinates: type[Any] = np.int32) -> None:
         self.table = table
+        self._coordinates = coordinates
         # slots that were given ranges since none had any; None when they are many
         self._listed: list[NDArray[np.int32]] | None = None
         self.reset()
@@ -69,7 +74,7 @@ class CellStore:
             meta[cells.STRIDE] = spans[1] * spans[2]
             meta[cells.STRIDE + 1] = spans[2]
         self.arrays = cells.GridArrays(
-            cells=np.full((places, ndim + 2), -1, np.int32),
+            cells=np.full((places, ndim + 2), -1, self._coordinates),
             # kernels empty a block when they take it into use
             bounds=np.empty((n_blocks, 2 * ndim, LANES), np.float32),
             slots=np.empty((n_blocks, LANES), SLOT_DTYPE),
@@ -80,7 +85,7 @@ class CellStore:
             meta=meta,
         )
 
-    def _no_ranges(self) -> NDArray[np.int32]:
+    def _no_ranges(self) -> NDArray[Any]:
         """Return ranges for all slots of the table, none of which is in any cell.
 
         A grid of few slots of a large table, built anew in every frame, takes those few out instead
@@ -93,7 +98,7 @@ class CellStore:
             for slots in listed:
                 ranges[slots, 0] = cells.ABSENT
             return ranges
-        return np.full((capacity, 2 * self.table.ndim), cells.ABSENT, np.int32)
+        return np.full((capacity, 2 * self.table.ndim), cells.ABSENT, self._coordinates)
 
     def _list(self, slots: NDArray[np.int32]) -> None:
         """Note that slots are given ranges."""
@@ -142,30 +147,35 @@ class CellStore:
         self,
         slots: NDArray[np.int32],
         boxes: NDArray[np.float64],
-        ranges: NDArray[np.int32],
+        ranges: NDArray[Any],
         n_entries: int,
-        layout: NDArray[np.int64],
-        dense: NDArray[np.int64] | None,
+        layouts: NDArray[np.int64],
+        which: NDArray[np.int16] = _ONE_LAYOUT,
+        fine: int = 0,
+        dense: NDArray[np.int64] | None = None,
     ) -> None:
         """Make the cells and members of all slots of the table, cell by cell.
 
-        `layout` tells how cells become keys, see `choosing.key_layout`.
+        Layouts tell how cells become keys, see `choosing.key_layout`, and `which` which one a row
+        has and where in its cell it begins, with `fine` bits, see `build.list_entries`.
         """
         dim = axes(self.table)
         keys = np.empty(n_entries, np.uint64)
-        build.list_entries(ranges, layout, dim, keys)
-        keys = sort_keys(keys, np.empty_like(keys), 32, int(layout[:, [1, 4]].sum()))
-        n_cells, n_blocks = build.count_cells(keys)
+        place = key_bits(layouts)
+        build.list_entries(ranges, layouts, which, place, fine, dim, keys)
+        bits = place + (len(layouts) - 1).bit_length() + fine
+        keys = sort_keys(keys, np.empty_like(keys), 32, bits)
+        n_cells, n_blocks = build.count_cells(keys, fine)
         self.reset(int(n_blocks) + len(slots) // 32, int(n_cells), dense)
         cells.note_ranges(self.arrays.meta, ranges, dim)
         is_full = len(slots) == self.table.high
         self.arrays.ranges[: self.table.high][slice(None) if is_full else slots] = ranges
         self._list(slots)
         named = _ROWS_ARE_SLOTS if is_full else slots
-        build.fill_cells(self.arrays, named, boxes, keys, layout, dim)
+        build.fill_cells(self.arrays, named, boxes, keys, layouts, place, fine, dim)
 
     def enter(
-        self, slots: NDArray[np.int32], boxes: NDArray[np.float64], ranges: NDArray[np.int32]
+        self, slots: NDArray[np.int32], boxes: NDArray[np.float64], ranges: NDArray[Any]
     ) -> None:
         """Make slots, which are in no cell, members of the cells of their ranges."""
         cells.note_ranges(self.arrays.meta, ranges, axes(self.table))
@@ -178,7 +188,7 @@ class CellStore:
         members.leave_slots(self.arrays, slots, axes(self.table))
 
     def move(
-        self, slots: NDArray[np.int32], boxes: NDArray[np.float64], ranges: NDArray[np.int32]
+        self, slots: NDArray[np.int32], boxes: NDArray[np.float64], ranges: NDArray[Any]
     ) -> None:
         """Move slots, which are in cells, to the cells of other ranges, none of them wide."""
         cells.note_ranges(self.arrays.meta, ranges, axes(self.table))
@@ -189,7 +199,7 @@ class CellStore:
         kernel: Callable[..., int],
         slots: NDArray[np.int32],
         boxes: NDArray[np.float64],
-        ranges: NDArray[np.int32],
+        ranges: NDArray[Any],
     ) -> None:
         """Run a kernel that stops for want of room until it has done all rows."""
         done = 0
@@ -199,7 +209,7 @@ class CellStore:
                 return
             self._grow(ranges[done])
 
-    def _grow(self, needed: NDArray[np.int32]) -> None:
+    def _grow(self, needed: NDArray[Any]) -> None:
         """Make room for at least one more object that covers the cells of a range."""
         ndim = self.table.ndim
         covered = int(np.prod(needed[ndim:].astype(np.int64) - needed[:ndim] + 1))
@@ -214,7 +224,7 @@ class CellStore:
                 arrays = arrays._replace(**{name: new})
         n_cells = int(arrays.meta[cells.CELLS]) + covered
         if not arrays.meta[cells.IS_DENSE] and 2 * n_cells > len(arrays.cells):
-            table = np.full((1 << (2 * n_cells).bit_length(), ndim + 2), -1, np.int32)
+            table = np.full((1 << (2 * n_cells).bit_length(), ndim + 2), -1, self._coordinates)
             cells.rehash(arrays.cells, arrays.meta, table, axes(self.table))
             arrays = arrays._replace(cells=table)
         self.arrays = arrays
@@ -223,6 +233,6 @@ class CellStore:
         """Remember ranges of as many slots as the table has."""
         old, capacity = self.arrays.ranges, len(self.table.slot_ids)
         if len(old) < capacity:
-            ranges = np.full((capacity, old.shape[1]), cells.ABSENT, np.int32)
+            ranges = np.full((capacity, old.shape[1]), cells.ABSENT, old.dtype)
             ranges[: len(old)] = old
             self.arrays = self.arrays._replace(ranges=ranges)

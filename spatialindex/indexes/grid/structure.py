@@ -16,7 +16,6 @@ Source: Teschner et al., Optimized Spatial Hashing for Collision Detection of De
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,10 +26,9 @@ from spatialindex.indexes.asking import (
     ask_neighbours,
     ask_region,
     axes,
-    collect_best,
     count_verdicts,
 )
-from spatialindex.indexes.curve import NO_ORDER, curve_order
+from spatialindex.indexes.curve import NO_ORDER, best_along_curve, box_order
 from spatialindex.indexes.grid.checking import check_members
 from spatialindex.indexes.grid.choosing import choose_dense, choose_edge, key_layout
 from spatialindex.indexes.grid.store import CellStore
@@ -58,9 +56,6 @@ __all__ = ["GridStructure"]
 
 _MOST_ENTRIES = 64  # memberships an object: beyond, a bulk build would need too much scratch
 _LARGEST_EDGE = 1e300  # far above what holds any box
-# blocks and rows from which on asking in spatial order pays: 100,000 rows and a million boxes take
-# half the time, 10,000 rows the same; python -m tests.benchmarks --job query
-_FAR_BLOCKS, _MANY_ROWS = 2**15, 2**15
 _CROWDED = 128  # members of a cell among which one is searched for as long as it takes to move it
 _MOST_WIDE = 1 / 16  # of the objects wide in a dense grid of its own bounds: time for new bounds
 
@@ -215,7 +210,7 @@ class GridStructure:
             store.reset(n, n, dense)
             store.enter(slots, boxes, ranges)
         else:
-            store.build(slots, boxes, ranges, n_entries, layout, dense)
+            store.build(slots, boxes, ranges, n_entries, layout[None], dense=dense)
         self._crowding = store.crowding()
         if found[0]:
             self._wide.change(added=slots[ranges[:, 0] == cells.WIDE])
@@ -317,10 +312,7 @@ class GridStructure:
 
     def _order(self, ask: Ask) -> NDArray[np.int32]:
         """Return the order in which boxes are asked, as they are where that is as fast."""
-        is_worth_it = len(ask.cull) >= _MANY_ROWS and self._store.n_blocks >= _FAR_BLOCKS
-        if ask.kind in (CAST, PLANES) or not is_worth_it:
-            return NO_ORDER
-        return curve_order(ask, len(self.table), axes(self.table))
+        return box_order(ask, self._store.n_blocks, axes(self.table))
 
     def _query(
         self,
@@ -349,31 +341,14 @@ class GridStructure:
         self, region: Region, k: int, ignored: NDArray[np.int32], *, workers: int = 1
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Search rings of cells around each point, and the wide list."""
-        return self._best(region, k, ignored, workers)
+        return best_along_curve(self.table, region, k, ignored, self._search, workers)
 
     def first_hits(
         self, region: Region, ignored: NDArray[np.int32], *, workers: int = 1
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Walk the cells along each cast, and scan the wide list."""
-        slots, times = self._best(region, 1, ignored, workers)
+        slots, times = best_along_curve(self.table, region, 1, ignored, self._search, workers)
         return slots[:, 0], times[:, 0]
-
-    def _best(
-        self, region: Region, k: int, ignored: NDArray[np.int32], workers: int
-    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return the best of each row, asked in spatial order."""
-        ask = ask_region(self.table, region)
-        order = curve_order(ask, len(self.table), axes(self.table))
-        if len(order):
-            ask = ask._replace(cull=ask.cull[order], exact=ask.exact[order])
-            ignored = ignored[order] if len(ignored) else ignored
-        shape, search = (len(region.cull), k), partial(self._search, ask)
-        slots, values = collect_best(self.table, shape, ignored, search, workers=workers)
-        if len(order):
-            back = np.empty_like(order)
-            back[order] = np.arange(len(order), dtype=order.dtype)
-            slots, values = slots[back], values[back]
-        return slots, values
 
     def _search(self, ask: Ask, best: Best, start: int, stop: int) -> None:
         """Offer wide objects to the bests of some rows, so that fewer cells are looked into."""

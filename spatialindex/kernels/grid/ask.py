@@ -14,7 +14,17 @@ from spatialindex.kernels.grid.cells import LOWEST, USED_BLOCKS, find_cell
 from spatialindex.kernels.jit import kernel
 from spatialindex.kernels.simd import LANES, local_floats, local_ints, overlap8, overlap8x8
 
-__all__ = ["count_meetings", "find_pairs", "query_regions", "region_cells"]
+__all__ = [
+    "count_bits",
+    "count_meetings",
+    "find_pairs",
+    "hits_of_blocks",
+    "hits_of_cells",
+    "members_of",
+    "of_this_cell",
+    "query_regions",
+    "region_cells",
+]
 
 
 @kernel
@@ -84,30 +94,13 @@ def query_regions(grid, ask, order, edge, start, stop, counts, out, limit, dim):
         before = k
         n_cells = region_cells(ask.cull, row, edge, grid.meta, dim, span)
         is_exact = aim_at_region(q, q_in, ask.cull, row, dim)
-        is_scan = n_cells > grid.meta[USED_BLOCKS]
-        if is_scan:
-            n_cells = np.float64(grid.meta[USED_BLOCKS])
-        x, y, z = span[0], span[1], span[2]
-        for step in range(np.int64(n_cells)):
-            if is_scan:
-                # an object is taken in its first cell, whichever that is
-                k = _hits_of_chain(
-                    grid, step, False, 0, 0, 0, span, q, q_in, is_exact, ask, row, dim, out, k
-                )
-                continue
-            at = find_cell(grid.cells, grid.meta, x, y, z, dim)
-            if at >= 0:
-                head = np.int64(grid.cells[at, len(dim)])
-                k = _hits_of_chain(
-                    grid, head, True, x, y, z, span, q, q_in, is_exact, ask, row, dim, out, k
-                )
-            z += 1
-            if z > span[5]:
-                z = span[2]
-                y += 1
-                if y > span[4]:
-                    y = span[1]
-                    x += 1
+        if n_cells > grid.meta[USED_BLOCKS]:
+            k = hits_of_blocks(grid, q, q_in, is_exact, ask, row, dim, out, k)
+        else:
+            k = hits_of_cells(
+                *(grid, grid.meta, span, np.int64(n_cells)),
+                *(q, q_in, is_exact, ask, row, dim, out, k),
+            )
         if counts.shape[0]:
             counts[row] += k - before
         if k > limit:
@@ -116,7 +109,39 @@ def query_regions(grid, ask, order, edge, start, stop, counts, out, limit, dim):
 
 
 @kernel
-def _of_this_cell(grid, block, other, dim):
+def hits_of_blocks(grid, q, q_in, is_exact, ask, row, dim, out, k):
+    """Answer a region from all blocks: an object is taken in its first cell, whichever that is."""
+    no_span = local_ints()
+    for block in range(grid.meta[USED_BLOCKS]):
+        k = _hits_of_chain(
+            grid, block, False, 0, 0, 0, no_span, q, q_in, is_exact, ask, row, dim, out, k
+        )
+    return k
+
+
+@kernel
+def hits_of_cells(grid, meta, span, n_cells, q, q_in, is_exact, ask, row, dim, out, k):
+    """Answer a region from its `n_cells` cells, those from `span`'s first to its last."""
+    x, y, z = span[0], span[1], span[2]
+    for _ in range(n_cells):
+        at = find_cell(grid.cells, meta, x, y, z, dim)
+        if at >= 0:
+            head = np.int64(grid.cells[at, len(dim)])
+            k = _hits_of_chain(
+                grid, head, True, x, y, z, span, q, q_in, is_exact, ask, row, dim, out, k
+            )
+        z += 1
+        if z > span[5]:
+            z = span[2]
+            y += 1
+            if y > span[4]:
+                y = span[1]
+                x += 1
+    return k
+
+
+@kernel
+def of_this_cell(grid, block, other, dim):
     """Pairs of lanes of two blocks of a cell that count in it and in no other.
 
     On each axis one of the two objects has to begin here: bit ``8 * i + j`` needs first-cell bit
@@ -145,7 +170,7 @@ def find_pairs(grid, cover, state, rule, start, stop, out, limit, dim):
         while other >= 0:
             word = later_lanes(overlap8x8(bounds, block, other, dim), block, other)
             if word != 0:
-                word &= _of_this_cell(grid, block, other, dim)
+                word &= of_this_cell(grid, block, other, dim)
                 k = pairs_of_blocks(
                     word, bounds, slots, exact, block, other, cover, state, rule, dim, out, k
                 )
@@ -156,7 +181,7 @@ def find_pairs(grid, cover, state, rule, start, stop, out, limit, dim):
 
 
 @kernel
-def _count_bits(word):
+def count_bits(word):
     """Return the number of set bits."""
     count = 0
     while word != 0:
@@ -166,7 +191,7 @@ def _count_bits(word):
 
 
 @kernel
-def _members(slots, block):
+def members_of(slots, block):
     """Return the mask of the lanes of a block that are not empty."""
     mask = np.uint64(0)
     for lane in range(LANES):
@@ -181,14 +206,14 @@ def count_meetings(grid, dim):
     visits = 0
     candidates = 0
     for block in range(grid.meta[USED_BLOCKS]):
-        here = _members(grid.slots, block)
+        here = members_of(grid.slots, block)
         if here == 0:
             continue
         other = np.int64(block)
         while other >= 0:
-            word = spread_bits(here) & repeat_bits(_members(grid.slots, other))
+            word = spread_bits(here) & repeat_bits(members_of(grid.slots, other))
             word = later_lanes(word, block, other)
-            visits += _count_bits(word)
-            candidates += _count_bits(word & _of_this_cell(grid, block, other, dim))
+            visits += count_bits(word)
+            candidates += count_bits(word & of_this_cell(grid, block, other, dim))
             other = np.int64(grid.link[other])
     return visits, candidates

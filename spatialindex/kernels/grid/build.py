@@ -36,43 +36,55 @@ def _axis_cell(key, layout, d):
 
 
 @kernel
-def list_entries(ranges, layout, dim, keys):
+def list_entries(ranges, layouts, which, place, fine, dim, keys):
     """Write an entry for each cell of each range that is not wide: all memberships of a grid.
 
     An entry is 31 bits of the cell's key, 3 first-cell bits, and 29 bits of the row of the range.
-    `layout`, int64 ``(3, 5)``, has an axis a row: lowest cell; bits of a cell within its tile; and
-    where in the key the tile and the cell within the tile go; bits of the tile.
+    A layout, int64 ``(3, 5)``, has an axis a row: lowest cell; bits of a cell within its tile; and
+    where in the key the tile and the cell within the tile go; bits of the tile. Row `i` has the one
+    of number ``which[i] >> fine``, which is in the key from bit `place` on; with `which` empty,
+    number 0. The low `fine` bits of ``which[i]`` tell where along x in its first cell the box
+    begins; they end the key, and are 0 in its other cells: so a cell's members are in that order.
     """
     ndim = len(dim)
     k = 0
     for i in range(ranges.shape[0]):
         if ranges[i, 0] == WIDE:
             continue
+        number = 0
+        begin = 0
+        if which.shape[0]:
+            number = np.int64(which[i]) >> fine
+            begin = np.int64(which[i]) & ((1 << fine) - 1)
+        layout = layouts[number]
         x0, y0 = np.int64(ranges[i, 0]), np.int64(ranges[i, 1])
         z0 = np.int64(ranges[i, 2]) if ndim == 3 else 0
         z1 = np.int64(ranges[i, 2 * ndim - 1]) if ndim == 3 else 0
         for x in range(x0, np.int64(ranges[i, ndim]) + 1):
-            key_x = _axis_key(x, layout, 0)
+            key_x = (number << place) | _axis_key(x, layout, 0)
             first_x = 1 if x == x0 else 0
+            in_cell = begin if x == x0 else 0
             for y in range(y0, np.int64(ranges[i, ndim + 1]) + 1):
                 key_y = key_x | _axis_key(y, layout, 1)
                 first_y = first_x | (2 if y == y0 else 0)
                 for z in range(z0, z1 + 1):
                     key = key_y | _axis_key(z, layout, 2)
                     first = first_y | (4 if z == z0 else 0)
+                    key = (key << fine) | in_cell
                     keys[k] = np.uint64((key << 32) | (first << 29) | i)
                     k += 1
 
 
 @kernel
-def count_cells(keys):
+def count_cells(keys, fine):
     """Return (cells, blocks) that sorted entries fill."""
+    shift = np.uint64(32 + fine)
     cells = 0
     blocks = 0
     size = 0
     before = np.uint64(0xFFFFFFFFFFFFFFFF)
     for k in range(keys.shape[0]):
-        cell = keys[k] >> np.uint64(32)
+        cell = keys[k] >> shift
         if cell != before:
             cells += 1
             blocks += (size + LANES - 1) // LANES
@@ -83,21 +95,22 @@ def count_cells(keys):
 
 
 @kernel
-def fill_cells(grid, slots, boxes, keys, layout, dim):
+def fill_cells(grid, slots, boxes, keys, layouts, place, fine, dim):
     """Create cells with their members from sorted entries. The grid is empty and has room.
 
     Row ``i`` of an entry is the box in row `i`, of ``slots[i]``, or of slot `i` when `slots` is
-    empty. Blocks are filled one after the
-    other, so that cells near to one another lie near to one another.
+    empty; layouts are as in `list_entries`. Blocks are filled one after the other, so that cells
+    near to one another lie near to one another.
     """
     ndim = len(dim)
     n = keys.shape[0]
+    shift = np.uint64(32 + fine)
     block = -1
     k = 0
     while k < n:
-        cell = np.int64(keys[k] >> np.uint64(32))
+        cell = np.int64(keys[k] >> shift)
         size = 0
-        while k < n and np.int64(keys[k] >> np.uint64(32)) == cell:
+        while k < n and np.int64(keys[k] >> shift) == cell:
             block += 1
             grid.link[block] = block - 1 if size else -1
             start = k
@@ -105,7 +118,7 @@ def fill_cells(grid, slots, boxes, keys, layout, dim):
             first_x = 0
             first_y = 0
             first_z = 0
-            while lane < LANES and k < n and np.int64(keys[k] >> np.uint64(32)) == cell:
+            while lane < LANES and k < n and np.int64(keys[k] >> shift) == cell:
                 ahead = keys[min(k + _AHEAD, n - 1)]
                 prefetch(boxes, np.int64(ahead & np.uint64(_ROW)))
                 entry = np.int64(keys[k] & np.uint64(0xFFFFFFFF))
@@ -124,6 +137,7 @@ def fill_cells(grid, slots, boxes, keys, layout, dim):
             size += lane
             for rest in range(lane, LANES):
                 clear_lane(grid.bounds, grid.slots, block, rest, dim)
+        layout = layouts[cell >> place]
         x, y = _axis_cell(cell, layout, 0), _axis_cell(cell, layout, 1)
         z = _axis_cell(cell, layout, 2) if ndim == 3 else 0
         at = new_cell(grid, x, y, z, dim)

@@ -32,11 +32,12 @@ ORIGIN = 12  # dense: the lowest cell on three axes
 STRIDE = 15  # dense: places from a cell to the next along x and y
 WALKED = 17  # blocks that were searched for members which change
 LONGEST = 18  # cells of the longest range along three axes, less one; which only grows
-META = 21
+SHIFT = 21  # hashed: what is added to x of a cell before it is looked for
+META = 22
 
 
 class GridArrays(NamedTuple):
-    """The state of a grid."""
+    """The state of a grid. Coordinates of cells may be int64 as well, in `cells` and `ranges`."""
 
     cells: np.ndarray
     """``(places, ndim + 2)`` int32: coordinates, head block or -1, size; hashed, a power of two."""
@@ -60,6 +61,7 @@ class GridArrays(NamedTuple):
 def find_cell(cells, meta, x, y, z, dim):
     """Return the place of a cell, or ``-1 - place`` of the gap where it would go."""
     ndim = len(dim)
+    x += meta[SHIFT]
     if meta[IS_DENSE]:
         at = (x - meta[ORIGIN]) * meta[STRIDE] + (y - meta[ORIGIN + 1]) * meta[STRIDE + 1]
         at += z - meta[ORIGIN + 2]

@@ -23,7 +23,7 @@ from spatialindex.kernels.grid.walk import SLACK, is_plannable
 from spatialindex.kernels.jit import kernel
 from spatialindex.kernels.simd import down32, local_floats, local_ints, overlap8, up32
 
-__all__ = ["inside_planes"]
+__all__ = ["aim_at_cull", "hits_of_inner", "inner_cells", "inside_planes", "scan_planes"]
 
 _SHARE = 2.0**-40
 _LARGE = 2.0**400
@@ -37,28 +37,18 @@ def inside_planes(grid, ask, edge, start, stop, counts, out, limit, dim):
     Adds the answers of each row to ``counts[row]`` unless that is empty. Returns the whole count,
     or any number beyond `limit` as soon as there are more.
     """
-    ndim = len(dim)
     q = local_floats()
     span = local_ints()
     inner = local_ints()
-    blocks = grid.meta[USED_BLOCKS]
     k = 0
     for row in range(start, stop):
         before = k
-        if region_cells(ask.cull, row, edge, grid.meta, dim, span) == 0.0:
-            continue
-        for d in range(ndim):
-            q[d] = down32(ask.cull[row, d])
-            q[ndim + d] = up32(ask.cull[row, ndim + d])
-        if _count_cells(grid.meta, ask.exact, row, edge, span, inner, dim) > blocks:
-            for block in range(blocks):
-                mask = overlap8(grid.bounds, block, q, dim)
-                # an object is taken in its first cell, whichever that is
-                for d in range(ndim):
-                    mask &= np.uint64(grid.first[block, d])
-                k = _hits_in_block(grid, block, mask, q, ask, row, dim, out, k)
+        aim_at_cull(q, ask.cull, row, dim)
+        blocks = grid.meta[USED_BLOCKS]
+        if inner_cells(grid.meta, blocks, ask, row, edge, span, inner, dim) > blocks:
+            k = scan_planes(grid, q, ask, row, dim, out, k)
         else:
-            k = _hits_in_cells(grid, edge, span, inner, q, ask, row, dim, out, k)
+            k = hits_of_inner(grid, grid.meta, edge, span, inner, q, ask, row, dim, out, k)
         if counts.shape[0]:
             counts[row] += k - before
         if k > limit:
@@ -67,40 +57,67 @@ def inside_planes(grid, ask, edge, start, stop, counts, out, limit, dim):
 
 
 @kernel
-def _count_cells(meta, exact, row, edge, span, inner, dim):
-    """Return how many columns and cells there are to look into, inf where that is not planned."""
+def aim_at_cull(q, cull, row, dim):
+    """Set the float32 query `q` to a region's box rounded outward."""
     ndim = len(dim)
+    for d in range(ndim):
+        q[d] = down32(cull[row, d])
+        q[ndim + d] = up32(cull[row, ndim + d])
+
+
+@kernel
+def scan_planes(grid, q, ask, row, dim, out, k):
+    """Answer a region from all blocks: an object is taken in its first cell, whichever that is."""
+    for block in range(grid.meta[USED_BLOCKS]):
+        mask = overlap8(grid.bounds, block, q, dim)
+        for d in range(len(dim)):
+            mask &= np.uint64(grid.first[block, d])
+        k = _hits_in_block(grid, block, mask, q, ask, row, dim, out, k)
+    return k
+
+
+@kernel
+def inner_cells(meta, most, ask, row, edge, span, inner, dim):
+    """Return how many columns and cells there are to look into, inf where that is not planned.
+
+    Writes the range of cells of the region's box to `span`. Columns are not looked into when there
+    are more than `most`.
+    """
+    ndim = len(dim)
+    if region_cells(ask.cull, row, edge, meta, dim, span) == 0.0:
+        span[0], span[3] = 0, -1
+        return 0.0
     cells = 1.0
     for d in range(ndim - 1):
         cells *= np.float64(span[3 + d] - span[d] + 1)
-    if cells > meta[USED_BLOCKS] or not is_plannable(edge):
+    if cells > most or not is_plannable(edge, meta):
         return np.inf
     y_first, y_last = (span[1], span[4]) if ndim == 3 else (0, 0)
     for x in range(span[0], span[3] + 1):
         for y in range(y_first, y_last + 1):
-            _inner_cells(meta, exact, row, x, y, edge, span, inner, dim)
+            _inner_range(meta, ask.exact, row, x, y, edge, span, inner, dim)
             cells += np.float64(max(inner[1] - inner[0] + 1, 0))
     return cells
 
 
 @kernel
-def _hits_in_cells(grid, edge, span, inner, q, ask, row, dim, out, k):
+def hits_of_inner(grid, meta, edge, span, inner, q, ask, row, dim, out, k):
     """Answer a region from the cells that no plane leaves out."""
     ndim = len(dim)
     y_first, y_last = (span[1], span[4]) if ndim == 3 else (0, 0)
     for x in range(span[0], span[3] + 1):
         for y in range(y_first, y_last + 1):
-            _inner_cells(grid.meta, ask.exact, row, x, y, edge, span, inner, dim)
+            _inner_range(meta, ask.exact, row, x, y, edge, span, inner, dim)
             for c in range(inner[0], inner[1] + 1):
                 if ndim == 3:
-                    k = _hits_in_cell(grid, x, y, c, span, q, ask, row, dim, out, k)
+                    k = _hits_in_cell(grid, meta, x, y, c, span, q, ask, row, dim, out, k)
                 else:
-                    k = _hits_in_cell(grid, x, c, 0, span, q, ask, row, dim, out, k)
+                    k = _hits_in_cell(grid, meta, x, c, 0, span, q, ask, row, dim, out, k)
     return k
 
 
 @kernel
-def _inner_cells(meta, exact, row, x, y, edge, span, inner, dim):
+def _inner_range(meta, exact, row, x, y, edge, span, inner, dim):
     """Write the first and last cell of a column that no plane leaves out to `inner`."""
     ndim = len(dim)
     last = ndim - 1
@@ -139,10 +156,10 @@ def _inner_cells(meta, exact, row, x, y, edge, span, inner, dim):
 
 
 @kernel
-def _hits_in_cell(grid, x, y, z, span, q, ask, row, dim, out, k):
+def _hits_in_cell(grid, meta, x, y, z, span, q, ask, row, dim, out, k):
     """Answer a region from the members of a cell that count in it."""
     ndim = len(dim)
-    at = find_cell(grid.cells, grid.meta, x, y, z, dim)
+    at = find_cell(grid.cells, meta, x, y, z, dim)
     block = np.int64(grid.cells[at, ndim]) if at >= 0 else -1
     while block >= 0:
         mask = overlap8(grid.bounds, block, q, dim)

@@ -22,7 +22,14 @@ from spatialindex.kernels.simd import (
     lowest_bit,
 )
 
-__all__ = ["all_hits", "first_hits"]
+__all__ = [
+    "all_hits",
+    "first_hits",
+    "first_of_all",
+    "first_on_walk",
+    "hits_of_all",
+    "hits_on_walk",
+]
 
 
 @kernel
@@ -31,45 +38,64 @@ def first_hits(grid, ask, edge, start, stop, best, dim):
 
     `ask` is of kind `CAST`; a row has one best, which may come with one found elsewhere.
     """
-    ndim = len(dim)
     q = local_query()
     out = local_floats()
     plan = local_doubles()
     span = local_ints()
-    blocks = grid.meta[USED_BLOCKS]
     for row in range(start, stop):
-        reach = ask.exact[row, 3 * ndim]
-        if best.counts[row]:
-            reach = min(reach, best.values[row, 0])
-        aim_along(q, ask.exact, row, reach, dim)
-        slabs = plan_walk(ask.exact, row, edge, grid.meta, plan, dim)
-        is_scan = slabs < 0
-        walked = 0.0
-        for i in range(slabs):
-            cells = reached_slab(i, ask.exact, row, reach, edge, grid.meta, plan, span, dim)
-            if cells < 0.0:
-                break
-            walked += cells + 1.0
-            is_scan = walked > blocks
-            if is_scan:
-                break
-            if cells == 0.0:
-                continue
-            _first_in_cells(grid, span, q, out, ask, row, best, dim)
-            if best.counts[row]:
-                reach = min(reach, best.values[row, 0])
-        if is_scan:
-            for block in range(blocks):
-                first_of_block(grid.bounds, grid.slots, block, q, out, ask, row, best, dim)
+        aim_along(q, ask.exact, row, _reach(ask, row, best, dim), dim)
+        walked = first_on_walk(
+            *(grid, grid.meta, edge, 0.0, plan, span, q, out, ask, row, best, dim)
+        )
+        if walked < 0.0:
+            first_of_all(grid, q, out, ask, row, best, dim)
 
 
 @kernel
-def _first_in_cells(grid, span, q, out, ask, row, best, dim):
+def _reach(ask, row, best, dim):
+    """Return up to which time a row has to look."""
+    reach = ask.exact[row, 3 * len(dim)]
+    return min(reach, best.values[row, 0]) if best.counts[row] else reach
+
+
+@kernel
+def first_on_walk(grid, meta, edge, walked, plan, span, q, out, ask, row, best, dim):
+    """Offer what a cast meets in the cells along its way to the best of its row.
+
+    Adds the cells it comes to to those walked before; returns -1 as soon as there are more than
+    blocks, or when there is no planning: then a scan is called for.
+    """
+    slabs = plan_walk(ask.exact, row, edge, meta, plan, dim)
+    if slabs < 0:
+        return -1.0
+    for i in range(slabs):
+        reach = _reach(ask, row, best, dim)
+        cells = reached_slab(i, ask.exact, row, reach, edge, meta, plan, span, dim)
+        if cells < 0.0:
+            break
+        walked += cells + 1.0
+        if walked > grid.meta[USED_BLOCKS]:
+            return -1.0
+        if cells == 0.0:
+            continue
+        _first_in_cells(grid, meta, span, q, out, ask, row, best, dim)
+    return walked
+
+
+@kernel
+def first_of_all(grid, q, out, ask, row, best, dim):
+    """Offer what a cast meets in all blocks to the best of its row."""
+    for block in range(grid.meta[USED_BLOCKS]):
+        first_of_block(grid.bounds, grid.slots, block, q, out, ask, row, best, dim)
+
+
+@kernel
+def _first_in_cells(grid, meta, span, q, out, ask, row, best, dim):
     """Offer what a cast meets in a range of cells to the best of its row."""
     for x in range(span[0], span[3] + 1):
         for y in range(span[1], span[4] + 1):
             for z in range(span[2], span[5] + 1):
-                at = find_cell(grid.cells, grid.meta, x, y, z, dim)
+                at = find_cell(grid.cells, meta, x, y, z, dim)
                 block = np.int64(grid.cells[at, len(dim)]) if at >= 0 else -1
                 while block >= 0:
                     first_of_block(grid.bounds, grid.slots, block, q, out, ask, row, best, dim)
@@ -84,36 +110,19 @@ def all_hits(grid, ask, edge, start, stop, seen, counts, out, limit, dim):
     cells from being listed again. Adds the answers of each row to ``counts[row]`` unless that is
     empty. Returns the whole count, or any number beyond `limit` as soon as there are more.
     """
-    ndim = len(dim)
     q = local_query()
     soonest = local_floats()
     plan = local_doubles()
     span = local_ints()
-    blocks = grid.meta[USED_BLOCKS]
     k = 0
     for row in range(start, stop):
         before = k
-        last = ask.exact[row, 3 * ndim]
-        aim_along(q, ask.exact, row, last, dim)
-        slabs = plan_walk(ask.exact, row, edge, grid.meta, plan, dim)
-        is_scan = slabs < 0
-        walked = 0.0
-        for i in range(slabs):
-            cells = reached_slab(i, ask.exact, row, last, edge, grid.meta, plan, span, dim)
-            if cells < 0.0:
-                break
-            walked += cells + 1.0
-            is_scan = walked > blocks
-            if is_scan:
-                break
-            if cells == 0.0:
-                continue
-            k = _hits_in_cells(grid, span, q, soonest, seen, ask, row, dim, out, k)
-        if is_scan:
-            for block in range(blocks):
-                met = cast8(grid.bounds, block, q, soonest, dim)
-                if met != 0:
-                    k = _hits_in_block(met, grid, block, soonest, seen, ask, row, dim, out, k)
+        aim_along(q, ask.exact, row, ask.exact[row, 3 * len(dim)], dim)
+        walked, k = hits_on_walk(
+            *(grid, grid.meta, edge, 0.0, plan, span, q, soonest, seen, ask, row, dim, out, k)
+        )
+        if walked < 0.0:
+            k = hits_of_all(grid, q, soonest, seen, ask, row, dim, out, k)
         if counts.shape[0]:
             counts[row] += k - before
         if k > limit:
@@ -122,12 +131,47 @@ def all_hits(grid, ask, edge, start, stop, seen, counts, out, limit, dim):
 
 
 @kernel
-def _hits_in_cells(grid, span, q, soonest, seen, ask, row, dim, out, k):
+def hits_on_walk(grid, meta, edge, walked, plan, span, q, soonest, seen, ask, row, dim, out, k):
+    """Answer a cast from the cells along its way.
+
+    Adds the cells it comes to to those walked before, and returns them with the count of answers;
+    -1 as soon as there are more than blocks, or when there is no planning: then a scan is called
+    for, which passes over what has been seen.
+    """
+    slabs = plan_walk(ask.exact, row, edge, meta, plan, dim)
+    if slabs < 0:
+        return -1.0, k
+    last = ask.exact[row, 3 * len(dim)]
+    for i in range(slabs):
+        cells = reached_slab(i, ask.exact, row, last, edge, meta, plan, span, dim)
+        if cells < 0.0:
+            break
+        walked += cells + 1.0
+        if walked > grid.meta[USED_BLOCKS]:
+            return -1.0, k
+        if cells == 0.0:
+            continue
+        k = _hits_in_cells(grid, meta, span, q, soonest, seen, ask, row, dim, out, k)
+    return walked, k
+
+
+@kernel
+def hits_of_all(grid, q, soonest, seen, ask, row, dim, out, k):
+    """Answer a cast from all blocks."""
+    for block in range(grid.meta[USED_BLOCKS]):
+        met = cast8(grid.bounds, block, q, soonest, dim)
+        if met != 0:
+            k = _hits_in_block(met, grid, block, soonest, seen, ask, row, dim, out, k)
+    return k
+
+
+@kernel
+def _hits_in_cells(grid, meta, span, q, soonest, seen, ask, row, dim, out, k):
     """Answer a cast from the members of a range of cells."""
     for x in range(span[0], span[3] + 1):
         for y in range(span[1], span[4] + 1):
             for z in range(span[2], span[5] + 1):
-                at = find_cell(grid.cells, grid.meta, x, y, z, dim)
+                at = find_cell(grid.cells, meta, x, y, z, dim)
                 block = np.int64(grid.cells[at, len(dim)]) if at >= 0 else -1
                 while block >= 0:
                     met = cast8(grid.bounds, block, q, soonest, dim)

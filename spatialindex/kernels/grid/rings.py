@@ -23,7 +23,7 @@ import numpy as np
 
 from spatialindex.kernels.blocks import offer_nearest
 from spatialindex.kernels.grid.ask import region_cells
-from spatialindex.kernels.grid.cells import ENTRIES, USED_BLOCKS, find_cell
+from spatialindex.kernels.grid.cells import ENTRIES, SHIFT, USED_BLOCKS, find_cell
 from spatialindex.kernels.grid.walk import SLACK, is_plannable
 from spatialindex.kernels.jit import kernel
 from spatialindex.kernels.simd import (
@@ -37,7 +37,13 @@ from spatialindex.kernels.simd import (
     lowest_bit,
 )
 
-__all__ = ["nearest_in_cells"]
+__all__ = [
+    "is_searchable",
+    "nearest_in_cells",
+    "place_middle",
+    "ring_of",
+    "search_rings",
+]
 
 _LARGE = 2.0**400
 _LESS = 1.0 - 2.0**-40
@@ -50,29 +56,46 @@ def nearest_in_cells(grid, ask, edge, start, stop, best, dim):
 
     `ask` is of kind `RADIUS`. Bests may come with some that were found elsewhere.
     """
-    ndim = len(dim)
     q = local_query()
     out = local_floats()
     span = local_ints()
     middle = local_ints()
     k = best.values.shape[1]
     for row in range(start, stop):
-        if region_cells(ask.cull, row, edge, grid.meta, dim, span) == 0.0:
+        if not place_middle(grid.meta, edge, ask, row, span, middle, dim):
             continue
-        reach = _reach(ask, row, best, dim)
-        aim_at_point(q, ask.exact, row, reach, dim)
-        is_scan = not is_plannable(edge) or _MANY * k > grid.meta[ENTRIES]
-        middle[2] = 0
-        for d in range(ndim):
-            point = ask.exact[row, d]
-            is_scan |= abs(point) > _LARGE
-            cell = np.floor(point / edge)
-            middle[d] = np.int64(min(max(cell, span[d] * 1.0), span[3 + d] * 1.0))
+        aim_at_point(q, ask.exact, row, _reach(ask, row, best, dim), dim)
         rings = 0
-        if not is_scan:
-            rings = _search_rings(grid, edge, span, middle, q, out, ask, row, best, dim)
+        if is_searchable(grid.meta, grid.meta, edge, ask, row, k, dim):
+            rings, _ = search_rings(
+                *(grid, grid.meta, edge, 0, span, middle, q, out, ask, row, best, dim)
+            )
         if rings >= 0:
             _scan_beyond(grid, rings, middle, q, out, ask, row, best, dim)
+
+
+@kernel
+def place_middle(meta, edge, ask, row, span, middle, dim):
+    """Write the cells within reach to `span` and the one nearest to the point to `middle`.
+
+    Tells if there are any.
+    """
+    if region_cells(ask.cull, row, edge, meta, dim, span) == 0.0:
+        return False
+    middle[2] = 0
+    for d in range(len(dim)):
+        cell = np.floor(ask.exact[row, d] / edge)
+        middle[d] = np.int64(min(max(cell, span[d] * 1.0), span[3 + d] * 1.0))
+    return True
+
+
+@kernel
+def is_searchable(common, meta, edge, ask, row, k, dim):
+    """Tell if rings find the `k` best of a row; `common` counts the memberships."""
+    ok = is_plannable(edge, meta) and _MANY * k <= common[ENTRIES]
+    for d in range(len(dim)):
+        ok &= abs(ask.exact[row, d]) <= _LARGE
+    return ok
 
 
 @kernel
@@ -85,19 +108,22 @@ def _reach(ask, row, best, dim):
 
 
 @kernel
-def _search_rings(grid, edge, span, middle, q, out, ask, row, best, dim):
-    """Search rings for the best of a row; returns -1, or how many were when that grew too many."""
+def search_rings(grid, meta, edge, walked, span, middle, q, out, ask, row, best, dim):
+    """Search rings for the best of a row.
+
+    Returns -1, or how many rings were searched when with those walked before cells grew more than
+    blocks; and how many cells were walked.
+    """
     blocks = grid.meta[USED_BLOCKS]
-    walked = 0
     ring = 0
     while True:
-        walked += _search_ring(grid, edge, ring, span, middle, q, out, ask, row, best, dim)
+        walked += _search_ring(grid, meta, edge, ring, span, middle, q, out, ask, row, best, dim)
         beyond = _distance_beyond(ring, edge, span, middle, ask, row, dim)
         if beyond < 0.0 or beyond > _reach(ask, row, best, dim):
-            return -1
+            return -1, walked
         ring += 1
         if walked > blocks:
-            return ring
+            return ring, walked
 
 
 @kernel
@@ -132,7 +158,7 @@ def _way_to(point, first, last, edge):
 
 
 @kernel
-def _search_ring(grid, edge, ring, span, middle, q, out, ask, row, best, dim):
+def _search_ring(grid, meta, edge, ring, span, middle, q, out, ask, row, best, dim):
     """Search the cells of a ring; returns how many were looked for, passed over ones included."""
     ndim = len(dim)
     point = ask.exact
@@ -164,17 +190,17 @@ def _search_ring(grid, edge, ring, span, middle, q, out, ask, row, best, dim):
                 if (square + way * way) * _LESS > reach * reach:
                     continue
                 if ndim == 3:
-                    _search_cell(grid, x, y, c, middle, q, out, ask, row, best, dim)
+                    _search_cell(grid, meta, x, y, c, middle, q, out, ask, row, best, dim)
                 else:
-                    _search_cell(grid, x, c, 0, middle, q, out, ask, row, best, dim)
+                    _search_cell(grid, meta, x, c, 0, middle, q, out, ask, row, best, dim)
     return walked
 
 
 @kernel
-def _search_cell(grid, x, y, z, middle, q, out, ask, row, best, dim):
+def _search_cell(grid, meta, x, y, z, middle, q, out, ask, row, best, dim):
     """Offer the members that count in a cell to the best of a row."""
     ndim = len(dim)
-    at = find_cell(grid.cells, grid.meta, x, y, z, dim)
+    at = find_cell(grid.cells, meta, x, y, z, dim)
     block = np.int64(grid.cells[at, ndim]) if at >= 0 else -1
     while block >= 0:
         mask = distances8(grid.bounds, block, q, out, dim)
@@ -192,7 +218,7 @@ def _search_cell(grid, x, y, z, middle, q, out, ask, row, best, dim):
                 continue
             slot = grid.slots[block, lane]
             r = grid.ranges
-            if x < middle[0] and r[slot, ndim] != x:
+            if x < middle[0] and r[slot, ndim] - meta[SHIFT] != x:
                 continue
             if y < middle[1] and r[slot, ndim + 1] != y:
                 continue
@@ -216,12 +242,17 @@ def _scan_beyond(grid, rings, middle, q, out, ask, row, best, dim):
             if out[lane] > q[REACH]:
                 continue
             slot = grid.slots[block, lane]
-            if rings > 0:
-                ring = 0
-                for d in range(ndim):
-                    lower = np.int64(grid.ranges[slot, d]) - middle[d]
-                    upper = middle[d] - np.int64(grid.ranges[slot, ndim + d])
-                    ring = max(ring, max(lower, upper))
-                if ring < rings:
-                    continue
-            offer_nearest(slot, q, ask, row, best, dim)
+            if rings == 0 or ring_of(grid.ranges, slot, grid.meta, middle, dim) >= rings:
+                offer_nearest(slot, q, ask, row, best, dim)
+
+
+@kernel
+def ring_of(ranges, slot, meta, middle, dim):
+    """Return the ring that an object counts in."""
+    ring = 0
+    for d in range(len(dim)):
+        c = middle[d] + (meta[SHIFT] if d == 0 else 0)
+        lower = np.int64(ranges[slot, d]) - c
+        upper = c - np.int64(ranges[slot, len(dim) + d])
+        ring = max(ring, max(lower, upper))
+    return ring

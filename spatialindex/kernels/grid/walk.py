@@ -21,7 +21,7 @@ one. What is farther out, or of edges or motions near the limits of floats, is n
 
 import numpy as np
 
-from spatialindex.kernels.grid.cells import CELLS, LOWEST
+from spatialindex.kernels.grid.cells import CELLS, LARGEST_CELL, LOWEST
 from spatialindex.kernels.jit import kernel
 
 __all__ = ["FARTHEST", "SLACK", "is_plannable", "plan_walk", "reached_slab"]
@@ -44,9 +44,12 @@ _SPEED = 10
 
 
 @kernel
-def is_plannable(edge):
-    """Tell if squares of edges and of a share of them are ordinary numbers."""
-    return _SMALL <= edge <= _LARGE
+def is_plannable(edge, meta):
+    """Tell if squares of edges, and of a share of them, are ordinary numbers, and cells near."""
+    ok = (edge >= _SMALL) & (edge <= _LARGE)
+    for d in range(3):
+        ok &= (meta[LOWEST + d] >= -LARGEST_CELL) & (meta[LOWEST + 3 + d] <= LARGEST_CELL)
+    return ok
 
 
 @kernel
@@ -62,7 +65,7 @@ def plan_walk(exact, row, edge, meta, plan, dim):
     Returns the number of slabs, 0 when no cell can be touched and -1 when there is no planning.
     """
     ndim = len(dim)
-    if not is_plannable(edge):
+    if not is_plannable(edge, meta):
         return -1
     if meta[CELLS] == 0:
         return 0
