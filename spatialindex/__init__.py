@@ -27,6 +27,7 @@ _MODULE_OF = {
     "CoverageError": "errors",
     "DuplicateIdError": "errors",
     "HashGrid": "indexes.grid",
+    "HierarchicalGrid": "indexes.hierarchical_grid",
     "Hits": "results",
     "Index": "protocol",
     "IndexStats": "results",
@@ -111,6 +112,7 @@ if TYPE_CHECKING:
     from spatialindex.indexes.brute_force import BruteForce
     from spatialindex.indexes.bvh import BVH, KDTree
     from spatialindex.indexes.grid import HashGrid, UniformGrid
+    from spatialindex.indexes.hierarchical_grid import HierarchicalGrid
     from spatialindex.indexes.loose_tree import LooseOctree, LooseQuadtree
     from spatialindex.indexes.sweep_and_prune import SweepAndPrune
     from spatialindex.layers import LayerTable

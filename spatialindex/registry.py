@@ -64,6 +64,11 @@ _ENTRIES: dict[str, Entry] = {
             "unbounded grid in which only occupied cells exist",
         ),
         Entry(
+            "hierarchical-grid",
+            "spatialindex.indexes.hierarchical_grid:HierarchicalGrid",
+            "levels of cells whose edge doubles, for sizes of many magnitudes",
+        ),
+        Entry(
             "loose-quadtree",
             "spatialindex.indexes.loose_tree:LooseQuadtree",
             "tree of squares with loose bounds, of any extent; for all sizes and uneven crowds",

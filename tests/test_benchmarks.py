@@ -35,8 +35,8 @@ JOBS = {
     "workers": STRUCTURES,
     "worst": STRUCTURES,
     "kept": STRUCTURES,
-    "bulk": ["bvh", "grid", "hash-grid", "sweep-and-prune"],
-    "cells": ["grid", "hash-grid"],
+    "bulk": ["bvh", "grid", "hash-grid", "hierarchical-grid", "sweep-and-prune"],
+    "cells": ["grid", "hash-grid", "hierarchical-grid"],
 }
 """Jobs of this process, and who has to take part."""
 

@@ -21,6 +21,7 @@ PUBLIC = [
     "CoverageError",
     "DuplicateIdError",
     "HashGrid",
+    "HierarchicalGrid",
     "Hits",
     "Index",
     "IndexStats",

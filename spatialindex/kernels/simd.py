@@ -57,6 +57,7 @@ __all__ = [
     "prefetch",
     "shrunk32",
     "surely_meet",
+    "union8",
     "up32",
 ]
 
@@ -399,6 +400,21 @@ if PLAIN:
         return mask
 
     @kernel
+    def union8(bounds, block, q, dim):
+        """Write the box around all lanes of a block, one of them at least not empty, to `q`."""
+        ndim = len(dim)
+        for d in range(ndim):
+            lower, upper = np.float32(np.inf), np.float32(-np.inf)
+            for lane in range(LANES):
+                # written so that what is not a number changes nothing
+                if bounds[block, d, lane] < lower:
+                    lower = bounds[block, d, lane]
+                if bounds[block, ndim + d, lane] > upper:
+                    upper = bounds[block, ndim + d, lane]
+            q[d] = lower
+            q[ndim + d] = upper
+
+    @kernel
     def pack8(bounds, block, boxes, rows, at, n, row_mask, dim):
         """Write up to eight boxes into the lanes of a block, rounded outward.
 
@@ -702,6 +718,32 @@ else:
             return builder.zext(_test_rows(builder, "<=", rows, query), _I64)
 
         return types.uint64(bounds, types.intp, types.intp, types.intp, dim), generate
+
+    @intrinsic
+    def union8(typingctx, bounds, block, q, dim):
+        """Write the box around all lanes of a block, one of them at least not empty, to `q`."""
+
+        def generate(context, builder, signature, args):
+            bounds_type, _, query_type, dim = signature.args
+            ndim = len(dim)
+            _, rows = _block_rows(context, builder, bounds_type, args[0], args[1], ndim)
+            data = context.make_array(query_type)(context, builder, args[2]).data
+            for row, vector in enumerate(rows):
+                # halves against each other, three times; what is not a number is passed over
+                name = "llvm.minnum" if row < ndim else "llvm.maxnum"
+                kind = vector.type
+                better = cgutils.get_or_insert_function(
+                    builder.module, ir.FunctionType(kind, [kind, kind]), f"{name}.v8f32"
+                )
+                for half in (4, 2, 1):
+                    places = [lane ^ half for lane in range(LANES)]
+                    other = _join(builder, vector, vector, places)
+                    vector = builder.call(better, [vector, other])
+                first = builder.extract_element(vector, ir.Constant(_I32, 0))
+                builder.store(first, builder.gep(data, [ir.Constant(_I32, row)]))
+            return context.get_dummy_value()
+
+        return types.void(bounds, types.intp, q, dim), generate
 
     def _outward(builder, box, ndim):
         """Round the doubles of a box outward to floats; returns them, and if all were floats."""

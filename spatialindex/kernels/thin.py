@@ -19,8 +19,9 @@ from spatialindex.constants import STATE_DTYPE
 from spatialindex.kernels.blocks import scan_regions
 from spatialindex.kernels.decide import INTERSECTS, Ask
 from spatialindex.kernels.grid.ask import query_regions
-from spatialindex.kernels.grid.cells import GridArrays
+from spatialindex.kernels.grid.cells import META, GridArrays
 from spatialindex.kernels.jit import PLAIN, allocating_kernel
+from spatialindex.kernels.levels.ask import query_regions as query_levels
 from spatialindex.kernels.loose.ask import query_regions as query_loose
 from spatialindex.kernels.loose.nodes import COLUMNS, LooseArrays
 from spatialindex.kernels.loose.nodes import STACK as LOOSE_STACK
@@ -113,6 +114,23 @@ def ask_list(handle, n, box, out, dim):
 
 
 @allocating_kernel
+def _grid_of(handle, coordinates, dim):
+    """Bundle the arrays of a grid, the first in the handle; its cells are numbered in a type."""
+    ndim = len(dim)
+    blocks = handle[2, 1]
+    return GridArrays(
+        carray(_pointer(handle[0, 0]), (handle[0, 1], ndim + 2), coordinates),
+        carray(_pointer(handle[1, 0]), (blocks, 2 * ndim, 8), np.float32),
+        carray(_pointer(handle[2, 0]), (blocks, 8), np.int32),
+        carray(_pointer(handle[3, 0]), (blocks,), np.uint8),
+        carray(_pointer(handle[4, 0]), (blocks, ndim), np.uint8),
+        carray(_pointer(handle[5, 0]), (blocks,), np.int32),
+        carray(_pointer(handle[6, 0]), (handle[6, 1], 2 * ndim), coordinates),
+        carray(_pointer(handle[7, 0]), (handle[7, 1],), np.int64),
+    )
+
+
+@allocating_kernel
 def ask_grid(handle, edge, n_wide, box, out, dim):
     """Ask a grid about one box, as `ask_list`.
 
@@ -122,17 +140,7 @@ def ask_grid(handle, edge, n_wide, box, out, dim):
     ndim = len(dim)
     if not _is_box(box, dim):
         return -1
-    blocks = handle[2, 1]
-    grid = GridArrays(
-        carray(_pointer(handle[0, 0]), (handle[0, 1], ndim + 2), np.int32),
-        carray(_pointer(handle[1, 0]), (blocks, 2 * ndim, 8), np.float32),
-        carray(_pointer(handle[2, 0]), (blocks, 8), np.int32),
-        carray(_pointer(handle[3, 0]), (blocks,), np.uint8),
-        carray(_pointer(handle[4, 0]), (blocks, ndim), np.uint8),
-        carray(_pointer(handle[5, 0]), (blocks,), np.int32),
-        carray(_pointer(handle[6, 0]), (handle[6, 1], 2 * ndim), np.int32),
-        carray(_pointer(handle[7, 0]), (handle[7, 1],), np.int64),
-    )
+    grid = _grid_of(handle, np.int32, dim)
     ask = _ask_for(handle, 11, box.ctypes.data, dim)
     rows = carray(_pointer(out.ctypes.data), (MOST_ANSWERS, 2), np.int32)
     counts = local_ints()
@@ -214,4 +222,26 @@ def ask_loose(handle, box, out, dim):
     count = query_loose(tree, ask, order, stack, 0, 1, counts, rows, MOST_ANSWERS, dim)
     if count <= MOST_ANSWERS:
         _name_and_sort(out, count, carray(_pointer(handle[11, 0]), (handle[11, 1],), np.int64))
+    return count
+
+
+@allocating_kernel
+def ask_levels(handle, box, out, dim):
+    """Ask a grid of levels about one box, as `ask_list`.
+
+    The handle has the grid's arrays, the edges and the `meta` of its levels, then the table's
+    boxes, state and ids.
+    """
+    if not _is_box(box, dim):
+        return -1
+    grid = _grid_of(handle, np.int64, dim)
+    edges = carray(_pointer(handle[8, 0]), (handle[8, 1],), np.float64)
+    metas = carray(_pointer(handle[9, 0]), (handle[9, 1], META), np.int64)
+    ask = _ask_for(handle, 10, box.ctypes.data, dim)
+    rows = carray(_pointer(out.ctypes.data), (MOST_ANSWERS, 2), np.int32)
+    counts = local_ints()
+    order = ask.askers
+    count = query_levels(grid, edges, metas, ask, order, 0, 1, counts, rows, MOST_ANSWERS, dim)
+    if count <= MOST_ANSWERS:
+        _name_and_sort(out, count, carray(_pointer(handle[12, 0]), (handle[12, 1],), np.int64))
     return count
