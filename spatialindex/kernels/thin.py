@@ -34,6 +34,7 @@ __all__ = [
     "HAS_HANDLES",
     "MOST_ANSWERS",
     "ask_grid",
+    "ask_levels",
     "ask_list",
     "ask_loose",
     "ask_tree",
