@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LaneStore"]
 
-_FRESH = 2**23  # bytes of the least scratch of many
+_FRESH = 31 * 2**20  # bytes of the least scratch of many: glibc learns from up to 32 MiB
 
 _ALL = np.empty(0, SLOT_DTYPE)
 _MOST_STRAYS = 16  # one in so many objects in other lanes than before: more, and all is built anew
