@@ -441,11 +441,12 @@ class Content:
         Worth a call after a bulk load that was followed by large changes.
         """
         with self._lock:
+            if self._is_synced and self._is_fresh:
+                return
+            # changes not taken in yet are in the table: they are built with the rest, once
+            self._is_synced, self._is_torn, self._single = False, True, None
             self._sync()
-            if not self._is_fresh:
-                self._is_synced, self._is_torn, self._single = False, True, None
-                self._sync()
-                self._is_fresh = True
+            self._is_fresh = True
 
 
 def seen_layers(layers: int, name: str = "layers") -> int:
