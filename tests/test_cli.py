@@ -1,9 +1,11 @@
 """The command: what it prints, its exit codes, and one line for what cannot be meant."""
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -400,13 +402,24 @@ def test_values_on_the_command_line_are_what_they_look_like(word, value):
 def test_the_progress_bar_goes_to_a_terminal_and_leaves_stdout_clean():
     pty = pytest.importorskip("pty")
     terminal, stderr = pty.openpty()
-    result = process_with_terminal(stderr, "compare", "uniform:n=20,frames=3", "--json", *QUICK)
-    os.close(stderr)
-    drawn = os.read(terminal, 2**20).decode()
+    with ThreadPoolExecutor(1) as pool:  # or else the bar waits for somebody to read
+        reading = pool.submit(all_drawn, terminal)
+        result = process_with_terminal(stderr, "compare", "uniform:n=20,frames=3", "--json", *QUICK)
+        os.close(stderr)
+        drawn = reading.result(timeout=60)
     os.close(terminal)
     assert json.loads(result)["comparisons"][0]["agrees"]
     assert "checking" in drawn
     assert "timing" in drawn
+
+
+def all_drawn(terminal):
+    """Return what is written to a terminal until its other side is closed."""
+    drawn = b""
+    with contextlib.suppress(OSError):  # what Linux says at the end
+        while piece := os.read(terminal, 2**16):
+            drawn += piece
+    return drawn.decode()
 
 
 def process_with_terminal(stderr, *arguments):

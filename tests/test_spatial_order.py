@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 
 import spatialindex as si
-from spatialindex.indexes.grid import structure
+from spatialindex.indexes import curve
 
 
 @pytest.mark.parametrize("ndim", [2, 3])
-@pytest.mark.parametrize("name", ["hash-grid", "grid"])
+@pytest.mark.parametrize("name", ["hash-grid", "grid", "hierarchical-grid"])
 def test_batches_in_spatial_order_are_answered_as_they_come(
     monkeypatch: pytest.MonkeyPatch, name: str, ndim: int
 ) -> None:
-    monkeypatch.setattr(structure, "_FAR_BLOCKS", 1)
-    monkeypatch.setattr(structure, "_MANY_ROWS", 1)
+    for constant in ("_FAR_BLOCKS", "_MANY_ROWS", "_ORDERED"):
+        monkeypatch.setattr(curve, constant, 1)
     rng = np.random.default_rng(ndim)
     lower = rng.normal(size=(700, ndim)) * 10
     boxes = np.hstack([lower, lower + rng.random((700, ndim)) * 2])

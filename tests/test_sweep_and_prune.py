@@ -360,7 +360,8 @@ def broken_start(arrays):
 
 
 def broken_end(arrays):
-    arrays.starts[arrays.offsets[1] - 1] = 1e6
+    last = arrays.offsets[1] - 1
+    arrays.starts[last], arrays.slots[last], arrays.bounds[last] = 1e6, -1, np.nan
 
 
 def broken_count(arrays):
