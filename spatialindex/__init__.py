@@ -39,6 +39,7 @@ _MODULE_OF = {
     "LooseOctree": "indexes.loose_tree",
     "LooseQuadtree": "indexes.loose_tree",
     "Neighbors": "results",
+    "Outlines": "outlines",
     "PairEvents": "split.tracker",
     "PairTracker": "split.tracker",
     "RayHits": "results",
@@ -116,6 +117,7 @@ if TYPE_CHECKING:
     from spatialindex.indexes.loose_tree import LooseOctree, LooseQuadtree
     from spatialindex.indexes.sweep_and_prune import SweepAndPrune
     from spatialindex.layers import LayerTable
+    from spatialindex.outlines import Outlines
     from spatialindex.protocol import Index, Structure
     from spatialindex.registry import create, register, structures
     from spatialindex.results import Hits, IndexStats, Neighbors, RayHits

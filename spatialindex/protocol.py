@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from spatialindex.objects import ObjectTable
+    from spatialindex.outlines import Outlines
     from spatialindex.results import (
         Hits,
         IndexStats,
@@ -111,7 +112,8 @@ class Structure(Protocol):
     A class is made as ``Class(table, **parameters)``. The table's ``cover`` boxes are what pairs
     are decided on and what has to be covered; its ``boxes`` decide questions. Both are reallocated
     when the table grows: read them anew in every method. Arrays of rows that a method returns are
-    the caller's, to keep and to write into.
+    the caller's, to keep and to write into. A method ``outlines() -> Outlines`` is optional, see
+    `spatialindex.outlines`.
     """
 
     table: ObjectTable
@@ -425,6 +427,10 @@ class Index(Protocol):
 
     def stats(self) -> IndexStats:
         """Return statistics."""
+        ...
+
+    def outlines(self) -> Outlines:
+        """Return the parts of the structure as boxes, for pictures."""
         ...
 
     def validate(self) -> None:

@@ -49,6 +49,7 @@ SMALL_CHECKS = {
     "nothing_asked_in_order",
     "one_asked_in_order_one_out",
     "one_in_one_out",
+    "outlines_hold_what_they_list",
     "planes_that_touch",
     "rays_against_one_box",
     "reach_beyond_max_rows_is_refused",

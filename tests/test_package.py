@@ -33,6 +33,7 @@ PUBLIC = [
     "LooseOctree",
     "LooseQuadtree",
     "Neighbors",
+    "Outlines",
     "PairEvents",
     "PairTracker",
     "RayHits",

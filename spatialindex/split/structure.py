@@ -34,6 +34,7 @@ from spatialindex.kernels.roles import (
     merge_best,
 )
 from spatialindex.objects import Changes
+from spatialindex.outlines import Outlines, outlines_of
 from spatialindex.protocol import Single
 from spatialindex.results import PairCounts, StructureStats
 from spatialindex.split.routing import Router, make_part
@@ -349,6 +350,15 @@ class SplitStructure:
     def nbytes(self) -> int:
         """Memory in bytes."""
         return self.roles.nbytes + sum(part.nbytes for part in self.parts.values())
+
+    def outlines(self) -> Outlines:
+        """Return the outlines of each part, their kinds after its role: ``"static leaf"``."""
+        found = []
+        for role, name in ROLES.items():
+            part = outlines_of(self.parts[role])
+            kinds = np.array([f"{name} {kind}" for kind in part.kinds], np.str_)
+            found.append(part._replace(kinds=kinds))
+        return Outlines.joined(found)
 
     def validate(self) -> None:
         """Check that each slot has one owner, by its flags and extent, and each part itself."""

@@ -29,6 +29,7 @@ from spatialindex.testing.checks import (
     geometry,
     lifecycle,
     nearest,
+    outlines,
     planes,
     rays,
     reaching,
@@ -61,6 +62,7 @@ _MODULES = (
     filters,
     batches,
     lifecycle,
+    outlines,
     scenes,
 )
 

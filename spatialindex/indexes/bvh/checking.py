@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from spatialindex.kernels.tree.nodes import TreeArrays
     from spatialindex.objects import ObjectTable
 
-__all__ = ["check_tree"]
+__all__ = ["check_tree", "children_of"]
 
 
 def check_tree(arrays: TreeArrays, table: ObjectTable) -> None:
@@ -41,7 +41,7 @@ def check_tree(arrays: TreeArrays, table: ObjectTable) -> None:
         raise InvariantError(f"tree: paths of {meta[nodes.DEPTH]} blocks have no room in stacks")
 
 
-def _children(arrays: TreeArrays, blocks: NDArray[Any]) -> NDArray[np.int32]:
+def children_of(arrays: TreeArrays, blocks: NDArray[Any]) -> NDArray[np.int32]:
     """Return the children of inner blocks, a row a block, -1 in lanes that are not in use."""
     items = arrays.items[blocks]
     children = np.where(items < 0, ~items, items)
@@ -58,7 +58,7 @@ def _levels(arrays: TreeArrays) -> list[NDArray[np.int64]]:
     seen[0] = True
     while True:
         above = levels[-1][arrays.is_leaf[levels[-1]] == 0]
-        children = _children(arrays, above)
+        children = children_of(arrays, above)
         rows, lanes = np.nonzero(children >= 0)
         below = children[rows, lanes].astype(np.int64)
         if not len(below):
@@ -155,7 +155,7 @@ def _check_summaries(
         rest = nodes.STATIC * is_static[slots] + nodes.RESTING * is_resting[slots]
         state = table.state[slots]
         _compare(arrays, leaves, state["layer"], state["mask"], rest)
-        children = _children(arrays, inner)
+        children = children_of(arrays, inner)
         rest = arrays.resting[children].astype(np.int64)
         _compare(arrays, inner, arrays.layers[children], arrays.masks[children], rest)
 

@@ -16,6 +16,7 @@ from spatialindex.constants import SLOT_DTYPE
 from spatialindex.execution import NO_COUNTS, NO_LIMIT, NO_ROWS, collect_rows, run_chunks
 from spatialindex.indexes.asking import ask_neighbours, ask_region, axes, count_verdicts
 from spatialindex.indexes.bvh.checking import check_tree
+from spatialindex.indexes.bvh.outlines import node_outlines
 from spatialindex.indexes.bvh.store import TreeStore, curve_keys
 from spatialindex.kernels.blocks import Best
 from spatialindex.kernels.decide import CAST, PLANES, RADIUS
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from spatialindex.kernels.decide import Ask
     from spatialindex.objects import Changes, ObjectTable
+    from spatialindex.outlines import Outlines
     from spatialindex.protocol import Region
     from spatialindex.results import PairCounts
 
@@ -294,6 +296,10 @@ class TreeStructure:
     def nbytes(self) -> int:
         """Memory in bytes."""
         return self._store.nbytes
+
+    def outlines(self) -> Outlines:
+        """Return nodes and leaves by depth."""
+        return node_outlines(self._store.arrays)
 
     def validate(self) -> None:
         """Check every block, bound, summary and place of the tree."""

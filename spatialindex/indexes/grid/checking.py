@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from spatialindex.kernels.grid.cells import GridArrays
 
-__all__ = ["check_members"]
+__all__ = ["check_members", "walk_members"]
 
 
 class _Members(NamedTuple):
@@ -44,7 +44,7 @@ def check_members(
     gone[slots] = False
     if (arrays.ranges[gone, 0] != cells.ABSENT).any():
         raise InvariantError("grid: a free slot remembers cells")
-    found = _walk(arrays)
+    found = walk_members(arrays)
     rows = np.column_stack([found.slots, found.cells]).astype(np.int64)
     rows = rows[np.lexsort(rows.T[::-1])]
     expected = _expand(slots[~wide], ranges[~wide])
@@ -105,7 +105,7 @@ def _expand(slots: NDArray[np.int32], ranges: NDArray[Any]) -> NDArray[np.int64]
     return rows[:, : 1 + ndim]
 
 
-def _walk(arrays: GridArrays) -> _Members:
+def walk_members(arrays: GridArrays) -> _Members:
     """Walk the chains of all cells, one block of each at a time, and list their members."""
     ndim = arrays.cells.shape[1] - 2
     occupied = arrays.cells[arrays.cells[:, ndim] >= 0]

@@ -31,6 +31,7 @@ from spatialindex.indexes.asking import (
 from spatialindex.indexes.curve import NO_ORDER, best_along_curve, box_order
 from spatialindex.indexes.grid.checking import check_members
 from spatialindex.indexes.grid.choosing import choose_dense, choose_edge, key_layout
+from spatialindex.indexes.grid.outlines import cell_outlines
 from spatialindex.indexes.grid.store import CellStore
 from spatialindex.indexes.packed import PackedList
 from spatialindex.kernels.decide import CAST, PLANES
@@ -40,6 +41,7 @@ from spatialindex.kernels.grid.planes import inside_planes
 from spatialindex.kernels.grid.rays import all_hits, first_hits
 from spatialindex.kernels.grid.rings import nearest_in_cells
 from spatialindex.kernels.thin import ask_grid, make_handle
+from spatialindex.outlines import Outlines
 from spatialindex.protocol import Single
 from spatialindex.results import StructureStats
 
@@ -409,6 +411,16 @@ class GridStructure:
     def nbytes(self) -> int:
         """Memory in bytes."""
         return self._store.nbytes + self._wide.nbytes
+
+    def outlines(self) -> Outlines:
+        """Return the occupied cells, and the box around wide objects."""
+        slots = self._wide.slots
+        wide = Outlines.around("wide", self.table.cover[slots], slots)
+        return (
+            wide
+            if self.edge is None
+            else Outlines.joined([cell_outlines(self._store.arrays, self.edge), wide])
+        )
 
     def validate(self) -> None:
         """Check that every object is exactly where its box says, under bounds that hold it."""

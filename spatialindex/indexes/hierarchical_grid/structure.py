@@ -23,6 +23,7 @@ from spatialindex.indexes.asking import (
 from spatialindex.indexes.curve import best_along_curve, box_order
 from spatialindex.indexes.grid.checking import check_members
 from spatialindex.indexes.grid.choosing import key_bits, key_layout
+from spatialindex.indexes.grid.outlines import cell_boxes, occupied_cells
 from spatialindex.indexes.grid.store import CellStore
 from spatialindex.indexes.hierarchical_grid.choosing import choose_finest
 from spatialindex.indexes.hierarchical_grid.levels import Levels
@@ -32,6 +33,7 @@ from spatialindex.kernels.levels import ask as asking
 from spatialindex.kernels.levels import pairs as pairing
 from spatialindex.kernels.levels import reach as reaching
 from spatialindex.kernels.levels.numbering import (
+    BIAS,
     FINE,
     NUMBERS,
     STRIDE,
@@ -40,6 +42,7 @@ from spatialindex.kernels.levels.numbering import (
     level_ranges,
 )
 from spatialindex.kernels.thin import ask_levels, make_handle
+from spatialindex.outlines import Outlines
 from spatialindex.protocol import Single
 from spatialindex.results import StructureStats
 
@@ -359,6 +362,15 @@ class LevelStructure:
     def nbytes(self) -> int:
         """Memory in bytes."""
         return self._store.nbytes + self._levels.nbytes
+
+    def outlines(self) -> Outlines:
+        """Return the occupied cells, those of edge ``2.0**level``, from the finest up."""
+        places, of, slots = occupied_cells(self._store.arrays)
+        numbers = (places[:, 0] + STRIDE // 2) // STRIDE  # as `number_of`
+        places[:, 0] -= numbers * STRIDE
+        edges = self._levels.edges[self._levels.index_of[numbers], None]
+        boxes = cell_boxes(places, edges)
+        return Outlines.of("cell", boxes, levels=numbers - BIAS, parts=of, slots=slots)
 
     def validate(self) -> None:
         """Check that every object is exactly where its box says, under bounds that hold it."""

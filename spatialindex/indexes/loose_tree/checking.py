@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from spatialindex.kernels.loose.nodes import LooseArrays
     from spatialindex.objects import ObjectTable
 
-__all__ = ["check_tree"]
+__all__ = ["check_tree", "lanes_of"]
 
 
 class _Lanes(NamedTuple):
@@ -36,14 +36,14 @@ def check_tree(tree: LooseArrays, table: ObjectTable, looseness: float, leaf_siz
         depth += 1
         if depth > nodes.MOST_DEPTH:
             raise InvariantError("loose tree: a path does not end")
-        lanes = _lanes_of(tree, inner)
+        lanes = lanes_of(tree, inner)
         visited += len(np.unique(np.concatenate([lanes.blocks, inner])))
         children = _check_inner(tree, lanes)
         is_leaf = tree.nodes[children, nodes.TOTAL] >= 0
         leaves.append(children[is_leaf])
         inner = children[~is_leaf]
     heads = np.concatenate(leaves)
-    lanes = _lanes_of(tree, heads)
+    lanes = lanes_of(tree, heads)
     visited += len(np.unique(lanes.blocks))
     _check_leaves(tree, lanes, heads, leaf_size)
     _check_members(tree, table, lanes, looseness)
@@ -57,7 +57,7 @@ def check_tree(tree: LooseArrays, table: ObjectTable, looseness: float, leaf_siz
         raise InvariantError("loose tree: a block is neither in a node nor free")
 
 
-def _lanes_of(tree: LooseArrays, heads: NDArray[np.int64]) -> _Lanes:
+def lanes_of(tree: LooseArrays, heads: NDArray[np.int64]) -> _Lanes:
     """List the lanes in use of nodes, following the links of their blocks."""
     parts = []
     blocks, of = heads, heads

@@ -20,6 +20,7 @@ from spatialindex.indexes.asking import (
 )
 from spatialindex.indexes.curve import curve_order
 from spatialindex.indexes.loose_tree.checking import check_tree
+from spatialindex.indexes.loose_tree.outlines import loose_outlines
 from spatialindex.indexes.loose_tree.store import NodeStore
 from spatialindex.kernels.blocks import Best
 from spatialindex.kernels.decide import CAST, PLANES
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
     from spatialindex.kernels.decide import Ask
     from spatialindex.objects import Changes, ObjectTable
+    from spatialindex.outlines import Outlines
     from spatialindex.protocol import Region
     from spatialindex.results import PairCounts
 
@@ -280,6 +282,10 @@ class LooseTreeStructure:
     def nbytes(self) -> int:
         """Memory in bytes."""
         return self._store.nbytes
+
+    def outlines(self) -> Outlines:
+        """Return cells by size, and loose bounds of those that list objects."""
+        return loose_outlines(self._store.arrays, self._store.looseness)
 
     def validate(self) -> None:
         """Check that every object is in a node that may hold it, under bounds that are tight."""

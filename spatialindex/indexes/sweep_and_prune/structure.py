@@ -16,6 +16,7 @@ from spatialindex.indexes.asking import (
     count_verdicts,
 )
 from spatialindex.indexes.sweep_and_prune.checking import check_lanes
+from spatialindex.indexes.sweep_and_prune.outlines import lane_outlines
 from spatialindex.indexes.sweep_and_prune.store import LaneStore
 from spatialindex.kernels.sweep import ask as kernels
 from spatialindex.kernels.sweep import lanes
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from spatialindex.kernels.blocks import Best
     from spatialindex.kernels.decide import Ask
     from spatialindex.objects import Changes, ObjectTable
+    from spatialindex.outlines import Outlines
     from spatialindex.protocol import Region
     from spatialindex.results import PairCounts
 
@@ -250,6 +252,10 @@ class SweepStructure:
     def nbytes(self) -> int:
         """Memory in bytes."""
         return self._store.nbytes
+
+    def outlines(self) -> Outlines:
+        """Return lanes and the blocks sorted along them."""
+        return lane_outlines(self._store)
 
     def validate(self) -> None:
         """Check that every object is in all its lanes, in order, under bounds that hold it."""
