@@ -93,7 +93,7 @@ class SplitIndex(BoxIndex):
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter("static", "bvh", "structure of static and sleeping objects, with parameters"),
         Parameter("dynamic", "hash-grid", "structure of the others, with parameters"),
-        Parameter("coarse", "bvh", "structure of oversized objects, with parameters"),
+        Parameter("coarse", "hierarchical-grid", "structure of oversized objects, with parameters"),
     )
     _table: SweptTable
     _structure: SplitStructure
@@ -103,7 +103,7 @@ class SplitIndex(BoxIndex):
         ndim: int = 2,
         static: Any = "bvh",
         dynamic: Any = "hash-grid",
-        coarse: Any = "bvh",
+        coarse: Any = "hierarchical-grid",
     ) -> None:
         named = {"static": static, "dynamic": dynamic, "coarse": coarse}
         parts = {role: checked_part(role, part) for role, part in named.items()}
