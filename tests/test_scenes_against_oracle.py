@@ -53,6 +53,8 @@ def expected_of(name):
             {
                 "all": oracle.pairs(*content, among="all"),
                 "active": oracle.pairs(*content, among="active"),
+                "contacts": oracle.pairs(*content, among="dynamic", sensors="exclude"),
+                "sensors": oracle.pairs(*content, among="dynamic", sensors="only"),
                 "query": oracle.query(*content, asked),
                 "radius": oracle.query_radius(*content, asked[:, : asked.shape[1] // 2], 1.0),
             }
@@ -95,6 +97,53 @@ def test_every_frame_has_the_answers_of_the_oracle(name, structure):
             index.validate()
     index.validate()
     keeping.validate()
+
+
+LOOSE = {2: "loose-quadtree", 3: "loose-octree"}
+SPLITS = {
+    "default": lambda ndim: {},
+    "swept": lambda ndim: {"static": "bvh", "dynamic": "sweep-and-prune", "coarse": "bvh"},
+    "scanned": lambda ndim: dict.fromkeys(PARTS, "brute-force"),
+    "loose": lambda ndim: dict.fromkeys(PARTS, LOOSE[ndim]),
+}
+PARTS = ("static", "dynamic", "coarse")
+PLAYED = ("pymunk_pyramid", "rapier_log")  # by all
+IN_MOTION = [name for name in PATHS if recording_of(name).frames > 1]
+
+
+def differences(before, now):
+    """Return the rows that are only in one and those that are only in the other, in order."""
+    old, new = set(map(tuple, before.tolist())), set(map(tuple, now.tolist()))
+    return [np.array(sorted(rows), np.int64).reshape(-1, 2) for rows in (new - old, old - new)]
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        *((name, "default") for name in IN_MOTION),
+        # the others play one scene of each dimension
+        *((name, parts) for name in PLAYED for parts in SPLITS if parts != "default"),
+    ],
+)
+def test_events_of_every_frame_are_differences_of_the_pairs_of_the_oracle(name, parts):
+    recording = recording_of(name)
+    world = si.SplitIndex(recording.ndim, **SPLITS[parts](recording.ndim))
+    nothing = np.empty((0, 2), np.int64)
+    before = {"contacts": nothing, "sensors": nothing}
+    for t, (changes, now) in enumerate(zip(recording.replay(), expected_of(name), strict=True)):
+        changes.apply(world)
+        report = world.step()
+        began, ended = differences(before["contacts"], now["contacts"])
+        assert_same(report.began, began, f"began in frame {t}")
+        assert_same(report.ended, ended, f"ended in frame {t}")
+        began, ended = differences(before["sensors"], now["sensors"])
+        assert_same(report.sensor_began, began, f"began with a sensor in frame {t}")
+        assert_same(report.sensor_ended, ended, f"ended with a sensor in frame {t}")
+        rows = np.concatenate([report.pairs, report.sensor_pairs])
+        rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
+        assert_same(rows, now["active"], f"pairs of frame {t}")
+        before = now
+    world.validate()
 
 
 def test_recordings_are_bundled_and_not_trivial():

@@ -9,7 +9,7 @@ import pytest
 
 import spatialindex as si
 from spatialindex.registry import Entry, unregister
-from spatialindex.testing import Model, Twin, conformance_checks
+from spatialindex.testing import Model, Twin
 
 TINY = {"cell_size": 0.4, "max_cells": 64}
 ROLES = {
@@ -35,16 +35,6 @@ def split(name, ndim=2):
 def bolts(rng, n, side):
     lower = rng.uniform(0, side, (n, 2))
     return np.hstack([lower, lower + rng.uniform(0.05, 0.15, (n, 2))])
-
-
-# Every combination of roles is an index like any other
-
-
-@pytest.mark.parametrize("ndim", [2, 3])
-@pytest.mark.parametrize("roles", [name for name in ROLES if name != "default"])
-@pytest.mark.parametrize("check", [pytest.param(c, id=name) for name, c in conformance_checks()])
-def test_any_roles_keep_the_contract(check, roles, ndim):
-    check(partial(split, roles), ndim)
 
 
 # Who belongs where
