@@ -6,6 +6,7 @@ doctest; one without is executed. Lines ``$ spatialindex …`` of console blocks
 
 import doctest
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -20,6 +21,10 @@ import spatialindex as si
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
+PICTURES = runpy.run_path(str(DOCS / "pictures.py"))
+DRAWN = {DOCS / PICTURES["FOLDER"] / f"{name}.png" for name in PICTURES["PICTURES"]}
+"""Pictures that there are when the site is built."""
+
 DOCUMENTS = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "examples/README.md")),
     *sorted(DOCS.rglob("*.md")),
@@ -208,6 +213,24 @@ def test_every_page_is_in_the_navigation_and_on_the_front_pages():
             assert f"({name})" in (DOCS / "index.md").read_text(encoding="utf-8")
 
 
+def test_each_picture_is_shown_and_described():
+    shown = [
+        (document.parent / target, text)
+        for document in DOCUMENTS
+        for text, target in re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", document.read_text("utf-8"))
+    ]
+    assert sorted(path for path, _ in shown) == sorted(DRAWN)
+    assert all(len(text) > 20 for _, text in shown)
+
+
+@pytest.mark.parametrize("name", ["grid", "sweep-and-prune"])
+def test_pictures_can_be_drawn_and_are_the_same_each_time(name):
+    picture = PICTURES["draw"](name)
+    assert picture.startswith(b"\x89PNG")
+    PICTURES["draw"].cache_clear()
+    assert PICTURES["draw"](name) == picture
+
+
 @pytest.mark.parametrize(
     "document", [pytest.param(d, id=str(d.relative_to(ROOT))) for d in DOCUMENTS]
 )
@@ -215,4 +238,5 @@ def test_links_to_files_lead_somewhere(document):
     text = document.read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)\s#]+)(?:#[^)\s]*)?\)", text):
         if "://" not in target:
-            assert (document.parent / target).exists(), target
+            path = document.parent / target
+            assert path.exists() or path in DRAWN, target
