@@ -11,7 +11,7 @@ import numpy as np
 
 from tests.benchmarks.jobs import common
 from tests.benchmarks.jobs.pairs import of_peer, of_structure
-from tests.benchmarks.model import Figures, Group, Task
+from tests.benchmarks.model import Figures, Group, Step, Task
 from tests.benchmarks.peers import peers
 from tests.benchmarks.scenes import Scene, scenes
 from tests.benchmarks.structures import Structure, has_parameter, structures
@@ -33,12 +33,13 @@ Make = Callable[["Settings", Scene], list[Task]]
 
 
 def groups(settings: Settings) -> Iterator[Group]:
-    """Make four groups a scene, the worst cases of its size."""
+    """Make six groups a scene, the worst cases of its size."""
     cases: tuple[tuple[str, str, int, Make], ...] = (
         ("point", "everything at one point", _MOST_AT_ONE_POINT, _as_it_is),
         ("", "everything in one cell", _MOST_IN_ONE_CELL, _in_one_cell),
         ("planet", "a planet that meets everything, beside the scene without it", 0, _planet),
         ("", "cells far too small and far too large", _MOST_IN_ONE_CELL, _bad_cells),
+        ("", "one axis crowded, beside the scene as it is", 0, _one_axis),
     )
     for scene in scenes(settings):
         for kind, what, most, make in cases:
@@ -50,6 +51,15 @@ def groups(settings: Settings) -> Iterator[Group]:
                 *(case.name, case.n, case.ndim),
                 f"{what}: insert + pairs from scratch",
                 partial(make, settings, case),
+                baselines=common.BASELINES,
+            )
+        if scene.is_generated:
+            yield Group(
+                "worst",
+                *(scene.name, scene.n, scene.ndim),
+                "everything changes sides, beside motion by a quarter of an edge: update + pairs",
+                partial(_explosion, settings, scene),
+                part="frame",
                 baselines=common.BASELINES,
             )
 
@@ -94,9 +104,14 @@ def _in_one_cell(settings: Settings, scene: Scene) -> list[Task]:
     return tasks
 
 
+def _edge(boxes: NDArray[np.float64], ndim: int) -> float:
+    """Return the median longest edge."""
+    return float(np.median((boxes[:, ndim:] - boxes[:, :ndim]).max(axis=1))) or 1.0
+
+
 def _bad_cells(settings: Settings, scene: Scene) -> list[Task]:
     boxes = scene.boxes()
-    edge = float(np.median((boxes[:, scene.ndim :] - boxes[:, : scene.ndim]).max(axis=1))) or 1.0
+    edge = _edge(boxes, scene.ndim)
     tasks = []
     for structure in _able(settings, scene):
         if has_parameter(structure, "cell_size"):
@@ -105,6 +120,76 @@ def _bad_cells(settings: Settings, scene: Scene) -> list[Task]:
                 bad = _with_cells(structure, edge * times, note)
                 tasks.append(_task(bad, boxes, baseline=structure.label))
     return tasks
+
+
+def _one_axis(settings: Settings, scene: Scene) -> list[Task]:
+    """Put all within an edge along the first axis, and as much farther apart along the others."""
+    boxes = scene.boxes()
+    ndim, edge = scene.ndim, _edge(boxes, scene.ndim)
+    lower = boxes[:, :ndim] - boxes[:, :ndim].min(axis=0)
+    squeeze = edge / max(float(lower[:, 0].max()), edge)
+    scales = np.array([squeeze, *[squeeze ** (-1 / (ndim - 1))] * (ndim - 1)])
+    moved = lower * scales
+    crowded = np.hstack([moved, moved + boxes[:, ndim:] - boxes[:, :ndim]])
+    tasks = []
+    for structure in _able(settings, scene):
+        usual = replace(structure, note="as it is")
+        tasks.append(_task(structure, crowded, baseline=usual.label))
+        tasks.append(_task(usual, boxes, baseline=usual.label, question="as it is"))
+    for peer in peers(settings, scene.ndim, scene.n, "pairs"):
+        label = f"{peer.name} as it is"
+        tasks.append(of_peer(peer, crowded, baseline=label))
+        tasks.append(of_peer(peer, boxes, label=label, baseline=label, question="as it is"))
+    return tasks
+
+
+def _explosion(settings: Settings, scene: Scene) -> list[Task]:
+    """Turn every order around in one frame: each object goes to the opposite side."""
+    boxes, ndim = scene.boxes(), scene.ndim
+    lowest, highest = boxes[:, :ndim].min(axis=0), boxes[:, ndim:].max(axis=0)
+    opposite = np.hstack([lowest + highest - boxes[:, ndim:], lowest + highest - boxes[:, :ndim]])
+    way = np.random.default_rng(settings.seed).uniform(-0.25, 0.25, (scene.n, ndim))
+    near = boxes + np.tile(way * _edge(boxes, ndim), 2)
+    tasks = []
+    for structure in _able(settings, scene):
+        usual = replace(structure, note="a quarter of an edge")
+        tasks.append(_frame(structure, boxes, opposite, baseline=usual.label))
+        tasks.append(_frame(usual, boxes, near, baseline=usual.label, question="near"))
+    return tasks
+
+
+def _frame(
+    structure: Structure,
+    before: NDArray[np.float64],
+    after: NDArray[np.float64],
+    **options: Any,
+) -> Task:
+    """Make the task of an index that knows its pairs, and whose objects all move."""
+
+    def prepare(frame: int) -> Any:
+        index = structure.of(before)
+        index.pairs()
+        return index
+
+    def update(index: Any) -> Any:
+        index.update(None, after)
+        return index
+
+    def figures() -> Figures:
+        index = update(prepare(0))
+        index.pairs()
+        return {"candidates": index.stats().candidates}
+
+    return Task(
+        structure.label,
+        (Step("update", update), Step("pairs", lambda index: index.pairs())),
+        prepare=prepare,
+        rows=common.itself,
+        is_sorted=True,
+        is_ours=True,
+        figures=figures,
+        **options,
+    )
 
 
 def _planet(settings: Settings, scene: Scene) -> list[Task]:
