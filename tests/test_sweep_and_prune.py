@@ -255,6 +255,20 @@ def test_incoherent_motion_is_sorted_from_scratch_before_work_is_quadratic(ndim,
 
 
 @pytest.mark.parametrize("ndim", [2, 3])
+def test_each_frame_of_an_explosion_takes_linear_work(ndim):
+    boxes = si.generate("explosion", n=1500, ndim=ndim, frames=12, seed=2).boxes
+    index = filled(boxes[0])
+    structure = index._structure
+    for frame in boxes[1:]:
+        stats, before = index.stats(), structure.sort_work
+        index.update(None, frame)
+        index.pairs()
+        most = 4 * stats.entries + 64 + 8 * stats.max_bucket
+        assert structure.sort_work - before <= most
+    check(index)
+
+
+@pytest.mark.parametrize("ndim", [2, 3])
 def test_few_come_and_go_while_all_move(ndim):
     # found by random operations: what had just come was taken for something that has moved
     rng = np.random.default_rng(8)
