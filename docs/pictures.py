@@ -157,12 +157,16 @@ def tree(make: Any) -> Picture:
         color, mine = COLORS[depth], outlines.levels == depth
         width = 0.5 + 0.6 * (deepest - depth)
         picture.boxes(outlines.boxes[mine], edgecolor=color, linewidth=width, zorder=9 - depth)
-        words = []
-        for kind, one, more in (("node", "node", "nodes"), ("leaf", "leaf", "leaves")):
-            n = np.count_nonzero(mine & (outlines.kinds == kind))
-            words += [f"{n} {one if n == 1 else more}"] if n else []
-        picture.note(color, f"depth {depth}: {' and '.join(words)}")
+        picture.note(color, f"depth {depth}: {_counted(outlines.kinds[mine])}")
     return picture
+
+
+def _counted(kinds: Any) -> str:
+    """Say how many parts of each kind there are."""
+    found = zip(*np.unique(kinds, return_counts=True), strict=True)
+    plurals = {"leaf": "leaves"}
+    words = [f"{n} {kind if n == 1 else plurals.get(kind, f'{kind}s')}" for kind, n in found]
+    return " and ".join(words)
 
 
 def loose_tree() -> Picture:
@@ -228,18 +232,14 @@ def split() -> Picture:
     outlines = index.outlines()
     route = index.route(index.ids)
     picture = Picture(LEVEL)
-    for color, role, what in (
-        (COLORS[0], "static", "leaves of a tree"),
-        (COLORS[1], "dynamic", "cells of a hash grid"),
-        (COLORS[2], "coarse", "leaf of a tree"),
-    ):
+    for color, role in zip(COLORS, ("static", "dynamic", "coarse"), strict=False):
         mine = index.boxes()[route == role]
         listing = np.char.startswith(outlines.kinds, role) & (outlines.counts > 0)
         alpha = 0.08 if role == "coarse" else 0.75
         picture.boxes(mine, facecolor=color, alpha=alpha, zorder=2)
         picture.boxes(outlines.boxes[listing], edgecolor=color, zorder=3)
-        count = np.count_nonzero(listing)
-        picture.note(color, f"{role}: {len(mine)}, in {count} {what}")
+        words = _counted([kind.split()[-1] for kind in outlines.kinds[listing]])
+        picture.note(color, f"{role}: {len(mine)} in {words}")
     return picture
 
 
