@@ -9,6 +9,7 @@ from spatialindex.cli.compare import compare
 from spatialindex.cli.generate import generate
 from spatialindex.cli.group import OneLineGroup
 from spatialindex.cli.info import info
+from spatialindex.cli.play import play
 from spatialindex.cli.warmup import warmup
 
 __all__ = ["command"]
@@ -27,5 +28,5 @@ def command(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for _command in (compare, info, generate, warmup):
+for _command in (compare, info, play, generate, warmup):
     command.add_command(_command)

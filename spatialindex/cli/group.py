@@ -31,6 +31,10 @@ class _Interrupted(BaseException):
     """Ctrl-C, on its way past click."""
 
 
+class _ReaderGone(BaseException):
+    """A closed pipe, on its way past click, which would end with 1: that means "differs" here."""
+
+
 class OneLineGroup(click.Group):
     """A group of commands that says what is wrong in one line."""
 
@@ -46,6 +50,8 @@ class OneLineGroup(click.Group):
             return super().invoke(ctx)
         except KeyboardInterrupt as error:
             raise _Interrupted from error
+        except BrokenPipeError as error:
+            raise _ReaderGone from error
 
     def run(self, args: Sequence[str] | None = None, **extra: Any) -> int:
         """Run and return the exit code."""
@@ -66,7 +72,7 @@ class OneLineGroup(click.Group):
             if sys.stderr.isatty():
                 click.echo(err=True)  # the terminal has written ^C
             return _say("interrupted", INTERRUPTED)
-        except BrokenPipeError:
+        except (_ReaderGone, BrokenPipeError):
             # the interpreter flushes once more when it ends, and would complain
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return _BROKEN_PIPE

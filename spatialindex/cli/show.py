@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.progress import TaskID
 
-__all__ = ["print_json", "print_rich", "progress_bar", "stdout_console"]
+__all__ = ["print_json", "print_json_line", "print_rich", "progress_bar", "stdout_console"]
 
 _PIPED_WIDTH = 160  # where there is no terminal whose width could be asked
 _REFRESH = 0.1  # seconds between two drawings of the bar
@@ -31,6 +31,11 @@ def print_json(value: Any) -> None:
     -1e308 to 1e308, is written as null.
     """
     click.echo(json.dumps(_finite(value), indent=2, allow_nan=False))
+
+
+def print_json_line(value: Any) -> None:
+    """Write JSON to stdout in one line, at once, for a reader that follows."""
+    click.echo(json.dumps(_finite(value), allow_nan=False))  # which flushes
 
 
 def _finite(value: Any) -> Any:
