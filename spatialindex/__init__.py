@@ -43,6 +43,7 @@ _MODULE_OF = {
     "PairEvents": "split.tracker",
     "PairTracker": "split.tracker",
     "RayHits": "results",
+    "Recorder": "scenes.recorder",
     "Recording": "scenes.recording",
     "RecordingError": "errors",
     "ResultTooLargeError": "errors",
@@ -122,6 +123,7 @@ if TYPE_CHECKING:
     from spatialindex.registry import create, register, structures
     from spatialindex.results import Hits, IndexStats, Neighbors, RayHits
     from spatialindex.scenes.generators import generate
+    from spatialindex.scenes.recorder import Recorder
     from spatialindex.scenes.recording import Recording
     from spatialindex.split.index import SplitIndex
     from spatialindex.split.report import StepReport

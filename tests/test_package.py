@@ -37,6 +37,7 @@ PUBLIC = [
     "PairEvents",
     "PairTracker",
     "RayHits",
+    "Recorder",
     "Recording",
     "RecordingError",
     "ResultTooLargeError",
