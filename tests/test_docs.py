@@ -122,15 +122,23 @@ def test_examples_that_are_wrong_are_found(tmp_path):
         run_document(page, reports.append)
 
 
-def test_excerpts_stand_in_the_example():
-    example = (ROOT / "examples" / "own_structure.py").read_text(encoding="utf-8")
+@pytest.mark.parametrize(
+    ("page", "examples"),
+    [
+        ("own-structure.md", ["own_structure.py"]),
+        ("engines.md", ["pymunk_loop.py", "pygame_crowd.py"]),
+    ],
+)
+def test_excerpts_stand_in_the_example(page, examples):
+    example = "".join((ROOT / "examples" / name).read_text(encoding="utf-8") for name in examples)
     excerpts = [
         part
-        for block in blocks_of(DOCS / "how-to" / "own-structure.md", "py")
-        for part in re.split(r"\n\n+(?=def )", block.source.strip())
+        for block in blocks_of(DOCS / "how-to" / page, "py")
+        for part in re.split(r"\n\n+(?=def )", block.source.strip("\n"))
     ]
     assert len(excerpts) > 3
     for excerpt in excerpts:
+        excerpt = excerpt.rstrip()
         assert excerpt in example or textwrap.indent(excerpt, "    ") in example
 
 

@@ -1,6 +1,7 @@
 """The examples run as a person runs them, and print what they are there to show."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
 
 
-def run(name, *arguments, cwd):
+def run(name, *arguments, cwd, **variables):
     """Run an example away from the repository, warnings as errors, and return what it printed."""
     done = subprocess.run(
         [sys.executable, "-W", "error", str(EXAMPLES / name), *arguments],
@@ -20,7 +21,7 @@ def run(name, *arguments, cwd):
         text=True,
         check=False,
         cwd=cwd,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        env=os.environ | {"PYTHONPATH": str(ROOT)} | variables,
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
@@ -77,6 +78,29 @@ def test_own_structure_keeps_the_contract_and_takes_part(tmp_path):
     found = [line.rpartition(" candidates, ")[2] for line in lines[3:]]
     assert len(found) == 2
     assert found[0] == found[1]
+
+
+def numbers(line):
+    return [int(word) for word in re.findall(r"\d+", line)]
+
+
+def test_pymunk_loop_wakes_what_bullets_hit_and_notices_who_enters(tmp_path):
+    lines = run("pymunk_loop.py", cwd=tmp_path)
+    asleep = [numbers(line)[-1] for line in lines[:-1]]
+    assert len(asleep) == 7
+    assert asleep[3] == 11  # all crates, before the first shot
+    assert asleep[4] < 11
+    entered, left, hits = numbers(lines[-1])
+    assert entered > left
+    assert hits == 3
+
+
+def test_pygame_crowd_runs_without_a_window(tmp_path):
+    lines = run("pygame_crowd.py", "60", cwd=tmp_path, SDL_VIDEODRIVER="dummy")
+    frame, seen, n, began = numbers(lines[-1])
+    assert (frame, n) == (60, 500)
+    assert 0 < seen < n
+    assert began > 0
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.name)
