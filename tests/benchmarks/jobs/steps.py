@@ -88,6 +88,7 @@ def groups(settings: Settings) -> Iterator[Group]:
                     partial(_recorded, settings, scene),
                     rounds=playable,
                     baselines=(_SPLIT,),
+                    conclude=_against_singles,
                     **frames,
                 )
             continue
@@ -288,3 +289,13 @@ def _ratios(results: list[Result]) -> Figures:
         if base and result.median is not None and result.task.label != result.task.baseline:
             figures[f"{result.task.label} / {result.task.baseline}"] = result.median / base
     return figures
+
+
+def _against_singles(results: list[Result]) -> Figures:
+    """Compare the split index with the fastest single structure."""
+    medians = {result.task.label: result.median for result in results if result.median}
+    split = medians.pop(_SPLIT, None)
+    if not split or not medians:
+        return {}
+    fastest = min(medians, key=lambda label: medians[label])
+    return {f"{_SPLIT} / {fastest}, the fastest single structure": split / medians[fastest]}
