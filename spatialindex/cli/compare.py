@@ -55,6 +55,12 @@ __all__ = ["compare"]
     metavar="SECONDS",
     help="Time for the structures' own calls; what it cuts short is said.",
 )
+@click.option(
+    "--html",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Also write a page with figures and the scene to look at; for one SCENE.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Write JSON to stdout; times in seconds.")
 def compare(
     scenes: tuple[str, ...],
@@ -62,6 +68,7 @@ def compare(
     parameters: tuple[str, ...],
     jobs: str | None,
     as_json: bool,
+    html: str | None,
     **options: Any,
 ) -> int:
     """Compare structures on scenes: same answers, measured times.
@@ -71,10 +78,13 @@ def compare(
     times, and the exit code is 1.
     """
     from spatialindex.cli.choices import with_parameters
+    from spatialindex.comparison.report.page import check_page
     from spatialindex.comparison.results import DEFAULT_JOBS
     from spatialindex.comparison.runner import compare as run
     from spatialindex.scenes.generators import open_scene
 
+    if html is not None:
+        check_page(html, scenes)
     recordings = [open_scene(scene) for scene in scenes]  # all, before anything long begins
     choices = [with_parameters(structures, parameters, rec.ndim) for rec in recordings]
     asked = DEFAULT_JOBS if jobs is None else [job.strip() for job in jobs.split(",")]
@@ -82,6 +92,8 @@ def compare(
     for scene, recording, choice in zip(scenes, recordings, choices, strict=True):
         with progress_bar(recording.name or scene) as progress:
             result = run(recording, choice, asked, progress=progress, **options)
+            if html is not None:
+                result.write_html(html, recording, progress=progress)
         results.append(result)
         if not as_json:
             gap = [""] if len(results) > 1 else []

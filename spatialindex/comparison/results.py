@@ -6,17 +6,21 @@ numbered by its entry ``format``: a name that changes its meaning, or goes, rais
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from spatialindex.errors import SpatialIndexError
 
 if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Mapping, Sequence
+
     from rich.console import RenderableType
 
     from spatialindex.comparison.facts import SceneFacts
     from spatialindex.comparison.machine import Machine
     from spatialindex.protocol import Among
+    from spatialindex.scenes.recording import Recording
 
 __all__ = [
     "ANSWERING",
@@ -259,6 +263,8 @@ class Comparison:
     """What was not done, or not in full, and why."""
     verdict: Verdict
     """Who is fastest."""
+    series: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
+    """Seconds of `frame_jobs` together, by label and frame: what medians were taken of."""
 
     @property
     def agrees(self) -> bool:
@@ -300,6 +306,56 @@ class Comparison:
             ) from error
 
         return draw(self, 100 if width is None else width)
+
+    def to_html(
+        self,
+        recording: Recording,
+        *,
+        curves: Sequence[Any] = (),
+        progress: Callable[[str, int, int], None] | None = None,
+    ) -> str:
+        """Return the comparison as one HTML page that opens offline, with the scene to look at.
+
+        The figures are those of `as_dict`. Structures are played once more, untimed, for what the
+        page draws of them.
+
+        Parameters
+        ----------
+        recording : Recording
+            What was compared.
+        curves : sequence, optional
+            Figures against parameters that the page plots: objects with the ``as_dict`` of what
+            `spatialindex.tune` returns.
+        progress : callable, optional
+            Called as ``progress(what, done, total)``.
+
+        Raises
+        ------
+        InvalidArgumentError
+            When the recording has other frames or dimensions than what was compared.
+        """
+        from spatialindex.comparison.report.page import to_html
+
+        return to_html(self, recording, curves=curves, progress=progress)
+
+    def write_html(
+        self,
+        path: str | os.PathLike[str],
+        recording: Recording,
+        *,
+        curves: Sequence[Any] = (),
+        progress: Callable[[str, int, int], None] | None = None,
+    ) -> None:
+        """Write the page of `to_html` to a file, completely or not at all.
+
+        Raises
+        ------
+        InvalidArgumentError
+            As `to_html`, and when the file cannot be written.
+        """
+        from spatialindex.comparison.report.page import write_html
+
+        write_html(path, self.to_html(recording, curves=curves, progress=progress))
 
 
 def _plain(value: Any) -> Any:

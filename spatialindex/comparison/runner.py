@@ -155,6 +155,7 @@ def compare(
         _row(entrant, timed.get(entrant.label), plan, play.frames, in_frame) for entrant in entrants
     ]
     rows.append(_empty_row(timed[EMPTY], in_frame))
+    series = {label: player.per_frame(in_frame) for label, player in timed.items()}
     return Comparison(
         scene=facts,
         machine=this_machine(),
@@ -177,9 +178,8 @@ def compare(
         frame_jobs=in_frame,
         rows=tuple(rows),
         left_out=_left_out(play, crowd, rows),
-        verdict=decide(
-            rows, in_frame, {label: player.per_frame(in_frame) for label, player in timed.items()}
-        ),
+        verdict=decide(rows, in_frame, series),
+        series=series,
     )
 
 

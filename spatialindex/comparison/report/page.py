@@ -1,0 +1,119 @@
+"""A comparison as one HTML file: assembled from ``assets``, written completely or not at all."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+import os
+import secrets
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spatialindex.comparison.report.scene import pack_scene
+from spatialindex.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from spatialindex.comparison.results import Comparison
+    from spatialindex.scenes.recording import Recording
+
+__all__ = ["check_page", "to_html", "write_html"]
+
+_ASSETS = files("spatialindex.comparison.report") / "assets"
+_SCRIPTS = ("figures.js", "flat.js", "player.js")
+
+
+def check_page(path: str | os.PathLike[str], scenes: Sequence[str]) -> None:
+    """Refuse a page that could not be written, before anything long begins.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For several scenes, and for a folder that is not there.
+    """
+    if len(scenes) != 1:
+        raise InvalidArgumentError(
+            f"a page shows one scene, and there are {len(scenes)}; write one page for each"
+        )
+    folder = Path(os.path.realpath(path)).parent
+    if not folder.is_dir():
+        raise InvalidArgumentError(f"{path}: cannot be written: there is no folder {folder}")
+
+
+def to_html(
+    result: Comparison,
+    recording: Recording,
+    *,
+    curves: Sequence[Any] = (),
+    progress: Callable[[str, int, int], None] | None = None,
+) -> str:
+    """Return the page; see `Comparison.to_html`."""
+    scene = result.scene
+    if (recording.ndim, recording.frames) != (scene.ndim, scene.of_frames):
+        raise InvalidArgumentError(
+            f"recording has {recording.frames} frames in {recording.ndim}D, but {scene.of_frames} "
+            f"in {scene.ndim}D were compared; pass the recording that was compared"
+        )
+    data = {
+        "comparison": result.as_dict(),
+        "machine": result.machine.words,
+        "curves": [curve.as_dict() for curve in curves],
+        "scene": pack_scene(result, recording, progress),
+    }
+    libraries = ["uplot"] + (["three"] if recording.ndim == 3 else [])
+    scripts = [_asset(f"{name}.min.js") for name in libraries]
+    scripts += [_asset("solid.js")] if recording.ndim == 3 else []
+    scripts += [_asset(name) for name in _SCRIPTS]
+    parts = {
+        "title": html.escape(f"{scene.name or 'scene'}: structures compared"),
+        "name": html.escape(scene.name or "scene"),
+        "verdict": html.escape(result.verdict.words),
+        "checked": html.escape(result.checked.words),
+        "styles": _asset("uplot.min.css") + _asset("page.css"),
+        "licences": html.escape("\n\n".join(_asset(f"{name}.LICENSE") for name in libraries)),
+        # a recording's texts must not end the script that they are in
+        "data": json.dumps(_finite(data), allow_nan=False).replace("<", "\\u003c"),
+        "scripts": "".join(f"<script>{script}</script>\n" for script in scripts),
+    }
+    page = _asset("page.html").split("{{")
+    # one pass: what a recording's name holds is never taken for a place to fill
+    return page[0] + "".join(
+        parts[key] + rest for key, rest in (piece.split("}}", 1) for piece in page[1:])
+    )
+
+
+def write_html(path: str | os.PathLike[str], page: str) -> None:
+    """Write a page to a file, which appears complete or not at all.
+
+    Raises
+    ------
+    InvalidArgumentError
+        When it cannot be written.
+    """
+    target = Path(os.path.realpath(path))
+    draft = target.with_name(f".{secrets.token_hex(8)}.tmp")
+    try:
+        try:
+            draft.write_text(page, encoding="utf-8")
+            os.replace(draft, target)
+        finally:
+            draft.unlink(missing_ok=True)
+    except (OSError, ValueError) as error:
+        words = getattr(error, "strerror", None) or error
+        raise InvalidArgumentError(f"{path}: cannot be written: {words}") from error
+
+
+def _asset(name: str) -> str:
+    return (_ASSETS / name).read_text(encoding="utf-8")
+
+
+def _finite(value: Any) -> Any:
+    """Put None in the place of numbers that JSON does not have, in all depths."""
+    if isinstance(value, dict):
+        return {str(key): _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,237 @@
+"""What the player of a report draws: boxes, states and pairs, and the parts of each structure.
+
+Arrays are packed as little-endian bytes, compressed, in base64. Boxes are float32, relative to the
+middle of the scene: for looking at, never for deciding. Frames and parts are thinned out evenly
+until they fit a budget of bytes, and what was left out is said::
+
+    260 frames of 185 objects      16 bytes a box and 1 of state: all frames
+    900 frames of 100,000 objects  1.7 MB a frame: 4 frames, 0, 300, 599, 899
+"""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spatialindex import registry
+from spatialindex.comparison.planning import estimated_pairs, spread
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from spatialindex.comparison.results import Comparison, Row
+    from spatialindex.protocol import Among
+    from spatialindex.scenes.recording import Recording
+
+    Progress = Callable[[str, int, int], None]
+
+__all__ = ["pack_scene", "packed"]
+
+FRAME_BYTES = 8_000_000
+"""Bytes of boxes and states, before they are compressed."""
+
+PART_BYTES = 6_000_000
+"""Bytes of the parts of all structures."""
+
+MOST_OBJECTS = 100_000
+"""Objects drawn; beyond it, an even sample."""
+
+MOST_PARTS = 4_000
+"""Parts drawn of a structure in a frame: those with the most members."""
+
+MOST_LOOKS = 12
+"""Frames in which the parts of a structure are drawn and its work is counted."""
+
+MOST_PAIRS = 5_000_000
+"""Pairs of a frame, estimated, beyond which pairs are not highlighted."""
+
+_ALIVE, _ASLEEP, _PAIRED = 1, 2, 4
+_STATIC, _SENSOR = 1, 2
+_FAR = 1e30  # where float32 still has room to calculate
+_WIDEST = 1e300  # where float64 has
+
+
+@dataclass(frozen=True)
+class _View:
+    """How boxes are turned into what is drawn."""
+
+    recording: Recording
+    rows: NDArray[np.intp]
+    """Objects drawn."""
+    center: NDArray[np.float64]
+    """What coordinates are relative to, ``(ndim,)``."""
+
+    def drawn(self, boxes: NDArray[np.float64]) -> NDArray[np.float32]:
+        """Return boxes relative to the middle, within what float32 can calculate with."""
+        relative = boxes - np.tile(self.center, 2)
+        return np.clip(relative, -_FAR, _FAR).astype("<f4")
+
+
+def packed(array: NDArray[Any]) -> str:
+    """Return the bytes of an array, compressed, in base64.
+
+    >>> packed(np.zeros(1000, np.uint8))
+    'eNpjYBgFo2AUDHcAAAPoAAE='
+    """
+    return base64.b64encode(zlib.compress(array.tobytes(), 9)).decode("ascii")
+
+
+def pack_scene(
+    result: Comparison, recording: Recording, progress: Progress | None = None
+) -> dict[str, Any]:
+    """Return what the player draws, ready for JSON.
+
+    Parameters
+    ----------
+    result : Comparison
+        Its rows say whose parts are drawn, the fastest one who is asked for pairs.
+    recording : Recording
+        What was compared.
+    progress : callable, optional
+        Called as ``progress(what, done, total)``.
+    """
+    last, ndim = result.scene.frames, recording.ndim
+    rows = np.array(spread(recording.n, MOST_OBJECTS), np.intp)
+    frames = spread(last, max(1, FRAME_BYTES // max(1, len(rows) * (8 * ndim + 1))))
+    world = _focus(recording, last)
+    view = _View(recording, rows, (world[:ndim] + world[ndim:]) / 2)
+    ranked = [row for row in result.rows if row.status == "ok"]
+    notes = []
+    if len(rows) < recording.n:
+        notes.append(f"{len(rows):,} of {recording.n:,} objects are drawn, evenly sampled")
+    if len(frames) < last:
+        notes.append(f"{len(frames):,} of {last:,} frames are drawn, evenly sampled")
+    states, counts = _states(result, view, frames, ranked, notes, progress)
+    among = None if counts[0] is None else result.settings.among  # None: too many to ask for
+    boxes = np.stack([view.drawn(recording.boxes[t, rows]) for t in frames])
+    roles = recording.static[rows] * _STATIC + recording.sensor[rows] * _SENSOR
+    return {
+        "ndim": ndim,
+        "frames": list(frames),
+        "objects": len(rows),
+        "focus": view.drawn(world).tolist(),
+        "center": view.center.tolist(),
+        "boxes": packed(boxes),
+        "states": packed(states),
+        "roles": packed(roles.astype(np.uint8)),
+        "pairs": counts,
+        "structures": _structures(view, frames, ranked, among, notes, progress),
+        "notes": notes,
+    }
+
+
+def _focus(recording: Recording, last: int) -> NDArray[np.float64]:
+    """Return the box that is looked at first: around most objects, not around a planet."""
+    ndim = recording.ndim
+    there = recording.boxes[:last][recording.alive[:last]]
+    if not len(there):
+        return np.repeat((0.0, 1.0), ndim)
+    there = np.clip(there, -_WIDEST, _WIDEST)
+    middles = there[:, :ndim] / 2 + there[:, ndim:] / 2
+    low, high = np.quantile(middles, (0.01, 0.99), axis=0)
+    edges = np.median(there[:, ndim:] / 2 - there[:, :ndim] / 2, axis=0) * 2
+    room = np.maximum(np.maximum(edges, (high - low) * 0.05), np.finfo(float).tiny)
+    return np.concatenate((low - room, high + room))
+
+
+def _states(
+    result: Comparison,
+    view: _View,
+    frames: Sequence[int],
+    ranked: Sequence[Row],
+    notes: list[str],
+    progress: Progress | None,
+) -> tuple[NDArray[np.uint8], list[int | None]]:
+    """Return the state of each object in each frame, and how many pairs each frame has."""
+    rec, rows = view.recording, view.rows
+    drawn = np.ix_(np.array(frames, np.intp), rows)
+    states = np.where(rec.alive[drawn], _ALIVE, 0).astype(np.uint8)
+    states |= np.where(rec.asleep[drawn], _ASLEEP, 0).astype(np.uint8)
+    counts: list[int | None] = [None] * len(frames)
+    crowded = max(estimated_pairs(rec.frame(t).boxes, 0) for t in spread(result.scene.frames, 3))
+    if not ranked or crowded > MOST_PAIRS:
+        notes.append("pairs are not highlighted: " + ("too many" if ranked else "nobody to ask"))
+        return states, counts
+    fastest = next((row for row in ranked if row.label == result.verdict.fastest), ranked[0])
+    index = registry.create(fastest.name, rec.ndim, **fastest.parameters)
+    at = {t: i for i, t in enumerate(frames)}
+    order = np.argsort(rec.ids, kind="stable")
+    for t in range(frames[-1] + 1):
+        rec.changes(t).apply(index)
+        if t in at:
+            pairs = index.pairs(among=result.settings.among)
+            paired = np.zeros(rec.n, np.bool_)
+            paired[order[np.searchsorted(rec.ids[order], np.unique(pairs))]] = True
+            states[at[t], paired[rows]] |= _PAIRED
+            counts[at[t]] = len(pairs)
+        if progress is not None:
+            progress("drawing pairs", t + 1, frames[-1] + 1)
+    return states, counts
+
+
+def _structures(
+    view: _View,
+    frames: Sequence[int],
+    ranked: Sequence[Row],
+    among: Among | None,
+    notes: list[str],
+    progress: Progress | None,
+) -> list[dict[str, Any]]:
+    """Return the parts of each structure in some of the frames, and the work counted there."""
+    rec = view.recording
+    each = len(ranked) * MOST_PARTS * (8 * rec.ndim + 5)
+    looks = spread(len(frames), min(MOST_LOOKS, max(2, PART_BYTES // max(1, each))))
+    wanted = {frames[i]: i for i in looks}
+    found: list[dict[str, Any]] = []
+    for done, row in enumerate(ranked, 1):
+        index: Any = registry.create(row.name, rec.ndim, **row.parameters)
+        taken: list[dict[str, Any]] = []
+        for t in range(max(wanted) + 1):
+            rec.changes(t).apply(index)
+            if t in wanted:
+                if among is not None:
+                    index.pairs(among=among)  # what is counted
+                counted = _work(index, has_pairs=among is not None)
+                taken.append(_parts(index, view) | {"frame": wanted[t]} | counted)
+        found.append({"label": row.label, "looks": taken})
+        if progress is not None:
+            progress("drawing structures", done, len(ranked))
+    if len(looks) < len(frames):
+        notes.append(
+            f"parts of structures are drawn in {len(looks):,} frames, the nearest is shown"
+        )
+    if any(look["of"] > MOST_PARTS for one in found for look in one["looks"]):
+        notes.append(f"of a structure, at most {MOST_PARTS:,} parts are drawn, the fullest")
+    return found
+
+
+def _parts(index: Any, view: _View) -> dict[str, Any]:
+    """Return the parts of an index, the fullest when there are too many."""
+    outlines = index.outlines()
+    counts = outlines.counts
+    kept = np.sort(np.argsort(-counts, kind="stable")[:MOST_PARTS])
+    kinds = sorted(set(outlines.kinds.tolist()))
+    return {
+        "of": len(counts),
+        "kinds": kinds,
+        "boxes": packed(view.drawn(outlines.boxes[kept])),
+        "levels": packed(np.clip(outlines.levels[kept], -128, 127).astype(np.int8)),
+        "counts": packed(counts[kept].astype("<u4")),
+    }
+
+
+def _work(index: Any, *, has_pairs: bool) -> dict[str, int | None]:
+    """Return what was counted; without pairs, what an index holds."""
+    stats = index.stats()
+    return {
+        "candidates": stats.candidates if has_pairs else None,
+        "pairs": stats.pairs if has_pairs else None,
+        "entries": stats.entries,
+        "max_bucket": stats.max_bucket,
+    }

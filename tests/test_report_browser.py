@@ -1,0 +1,125 @@
+"""The HTML report in a real browser: it loads alone, plays, scrubs, switches, obeys keys."""
+
+import shutil
+
+import pytest
+
+import spatialindex as si
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on this machine"),
+    pytest.mark.xdist_group("browser"),
+]
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """Return reports of a scene in 2D and in 3D."""
+    written = {}
+    for ndim in (2, 3):
+        rec = si.generate("brownian", n=60, ndim=ndim, frames=6, seed=5)
+        result = si.compare(rec, ["brute-force", "hash-grid"], budget=600.0, plays=1)
+        written[ndim] = tmp_path_factory.mktemp("report") / f"report{ndim}.html"
+        result.write_html(written[ndim], rec)
+    return written
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_api.sync_playwright() as driver:
+        browser = driver.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--enable-unsafe-swiftshader"]
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(params=[2, 3], ids=["2D", "3D"])
+def opened(browser, pages, request):
+    """Open a report offline; nothing may go wrong in it, and nothing may be asked for."""
+    wrong = []
+    context = browser.new_context(offline=True, viewport={"width": 380, "height": 700})
+    page = context.new_page()
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
+    page.on("request", lambda asked: wrong.append(asked.url) if asked.url != url else None)
+    url = pages[request.param].as_uri()
+    page.goto(url)
+    page.wait_for_selector("body[data-ready=yes]")
+    drawn(page, 0)
+    yield page
+    assert wrong == []
+    context.close()
+
+
+def drawn(page, frame):
+    page.wait_for_selector(f"#stage[data-drawn='{frame}']")
+    assert page.input_value("#scrub") == str(frame)
+
+
+def picture(page):
+    return page.locator("#canvas").screenshot()
+
+
+def test_keys_step_jump_and_play(opened):
+    opened.focus("#stage")
+    before = picture(opened)
+    for key, frame in (("ArrowRight", 1), ("End", 5), ("ArrowLeft", 4), ("Home", 0)):
+        opened.keyboard.press(key)
+        drawn(opened, frame)
+    assert picture(opened) == before
+    opened.keyboard.press("End")
+    drawn(opened, 5)
+    assert picture(opened) != before
+    opened.keyboard.press("Home")
+    opened.keyboard.press("Space")
+    drawn(opened, 5)  # it has played to the end, and stopped
+    opened.wait_for_function("document.getElementById('play').textContent === 'Play'")
+
+
+def test_playing_pauses_and_scrubbing_shows_a_frame(opened):
+    opened.click("#play")
+    assert opened.inner_text("#play") == "Pause"
+    opened.click("#play")
+    assert opened.inner_text("#play") == "Play"
+    opened.fill("#scrub", "3")
+    drawn(opened, 3)
+    assert opened.inner_text("#frame") == "frame 3 of 5"
+
+
+def test_switching_structures_draws_their_parts(opened):
+    counts = {}
+    for label in ("none", "brute-force", "hash-grid"):
+        opened.select_option("#structure", label=label)
+        wanted = "" if label == "none" else f"{label} in frame 0"
+        opened.wait_for_function(
+            "words => { const said = document.getElementById('look').textContent;"
+            " return words ? said.startsWith(words) : said === '' }",
+            arg=wanted,
+        )
+        counts[label] = (int(opened.get_attribute("#stage", "data-parts")), picture(opened))
+    assert counts["none"][0] == 0
+    assert counts["brute-force"][0] == 1
+    assert counts["hash-grid"][0] > 1
+    assert len({seen for _, seen in counts.values()}) == 3
+
+
+def test_tables_sort_both_ways_by_their_headings(opened):
+    button = opened.locator("#work th button", has_text="structure")
+    names = opened.locator("#work tbody td:first-child")
+    button.press("Enter")
+    assert names.all_inner_texts() == ["brute-force", "hash-grid"]
+    button.press("Enter")
+    assert names.all_inner_texts() == ["hash-grid", "brute-force"]
+
+
+def test_the_page_fits_a_narrow_window_and_both_schemes(opened):
+    colors = []
+    for scheme in ("light", "dark"):
+        opened.emulate_media(color_scheme=scheme)
+        assert opened.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        colors.append(opened.evaluate("getComputedStyle(document.body).backgroundColor"))
+    assert colors == ["rgb(255, 255, 255)", "rgb(20, 24, 29)"]
+    assert opened.locator("#lines canvas").count() == 1
