@@ -1,5 +1,6 @@
 """The HTML report in a real browser: it loads alone, plays, scrubs, switches, obeys keys."""
 
+import re
 import shutil
 
 import pytest
@@ -78,7 +79,7 @@ def test_keys_step_jump_and_play(opened):
     opened.keyboard.press("ArrowLeft")
     opened.keyboard.press("Space")
     drawn(opened, 5)  # it has played to the end, and stopped
-    opened.wait_for_function("document.getElementById('play').textContent === 'Play'")
+    sync_api.expect(opened.locator("#play")).to_have_text("Play")
 
 
 def test_playing_pauses_and_scrubbing_shows_a_frame(opened):
@@ -95,12 +96,8 @@ def test_switching_structures_draws_their_parts(opened):
     counts = {}
     for label in ("none", "brute-force", "hash-grid"):
         opened.select_option("#structure", label=label)
-        wanted = "" if label == "none" else f"{label} in frame 0"
-        opened.wait_for_function(
-            "words => { const said = document.getElementById('look').textContent;"
-            " return words ? said.startsWith(words) : said === '' }",
-            arg=wanted,
-        )
+        said = re.compile("^$" if label == "none" else f"^{label} in frame 0")
+        sync_api.expect(opened.locator("#look")).to_have_text(said)
         counts[label] = (int(opened.get_attribute("#stage", "data-parts")), picture(opened))
     assert counts["none"][0] == 0
     assert counts["brute-force"][0] == 1
