@@ -36,6 +36,7 @@ __all__ = [
     "Timing",
     "Verdict",
     "Work",
+    "plain",
 ]
 
 FORMAT = 1
@@ -284,7 +285,7 @@ class Comparison:
         Times are in seconds. ``format`` is the number of this layout. Edges of a scene that is
         wider than floats reach are infinite here; the command line writes them as null.
         """
-        parts = {entry.name: _plain(getattr(self, entry.name)) for entry in fields(self)}
+        parts = {entry.name: plain(getattr(self, entry.name)) for entry in fields(self)}
         parts["checked"]["words"] = self.checked.words
         return {"format": FORMAT, "agrees": self.agrees} | parts
 
@@ -358,14 +359,14 @@ class Comparison:
         write_html(path, self.to_html(recording, curves=curves, progress=progress))
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Turn records into dictionaries, tuples into lists and NumPy's numbers into Python's."""
     if hasattr(value, "__dataclass_fields__"):
-        return _plain(asdict(value))
+        return plain(asdict(value))
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, tuple | list):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if hasattr(value, "item"):
         return value.item()
     return value

@@ -1,0 +1,96 @@
+"""What `tune` returns: figures against a declared parameter, plain frozen records.
+
+The layout of `Curve.as_dict` is numbered by its entry ``format``, as that of a comparison is: a
+name that changes its meaning, or goes, raises the number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from spatialindex.comparison.results import plain
+
+if TYPE_CHECKING:
+    from spatialindex.comparison.facts import SceneFacts
+    from spatialindex.comparison.machine import Machine
+
+__all__ = ["CURVE_FORMAT", "NEAR_BEST", "Curve", "CurvePoint"]
+
+CURVE_FORMAT = 1
+"""Number of the layout of `Curve.as_dict`."""
+
+NEAR_BEST = 1.1
+"""Values whose time is within this factor of the best make up the valley."""
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """One value of the parameter, and what was measured and counted with it."""
+
+    value: float
+    """The value; a whole number where the parameter is one."""
+    seconds: float
+    """Median over the frames of what a frame takes, in seconds."""
+    candidates: int
+    """Distinct pairs met, median over the frames counted."""
+    entries: int
+    """Memberships in buckets, median."""
+    visits: int
+    """Pairs met, repeats included, median."""
+    max_bucket: int
+    """Memberships of the fullest bucket, peak."""
+    pairs: int
+    """Pairs reported, median; the same at every point."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Figures of one structure on one scene against one of its parameters."""
+
+    structure: str
+    """Name of the structure in the registry."""
+    parameter: str
+    """Which parameter was varied."""
+    points: tuple[CurvePoint, ...]
+    """By ascending value."""
+    best: CurvePoint
+    """The point that takes the least time."""
+    usual: tuple[float, float] | None
+    """The usual starting point, 1.5 to 2 times the mean extent of the boxes; None where the
+    parameter is not a length."""
+    valley: tuple[float, float]
+    """Smallest and largest value around the best whose time is within `NEAR_BEST` of it."""
+    ndim: int = 2
+    """Number of dimensions of the scene."""
+    own: CurvePoint | None = None
+    """What the structure does when the parameter is not given: the value it chooses, measured as
+    the points are; None where that was not measured."""
+    jobs: tuple[str, ...] = ()
+    """What a frame's time is made of."""
+    scene: SceneFacts | None = None
+    """The scene."""
+    machine: Machine | None = None
+    """What it was measured on."""
+    notes: tuple[str, ...] = ()
+    """What was not done, or not in full, and why."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as plain lists, dictionaries, numbers and strings, ready for JSON.
+
+        Times are in seconds. ``format`` is the number of this layout.
+        """
+        parts = {entry.name: plain(getattr(self, entry.name)) for entry in fields(self)}
+        return {"format": CURVE_FORMAT, "code": self.code} | parts
+
+    @property
+    def code(self) -> str:
+        """The best value to paste into code.
+
+        >>> point = CurvePoint(2.5, 1e-3, 30, 40, 35, 7, 20)
+        >>> Curve("hash-grid", "cell_size", (point,), point, None, (2.5, 2.5)).code
+        'si.create("hash-grid", ndim=2, cell_size=2.5)'
+        """
+        return (
+            f'si.create("{self.structure}", ndim={self.ndim}, {self.parameter}={self.best.value!r})'
+        )
