@@ -111,35 +111,29 @@ class TreeStore:
     # -- building -----------------------------------------------------------------------------
 
     def build_packed(
-        self, slots: NDArray[np.int32], boxes: NDArray[np.float64], window: int
+        self, slots: NDArray[np.int32], boxes: NDArray[np.float64], *, is_curved: bool
     ) -> None:
-        """Build in the order of the curve, rearranged within windows; 0: not at all.
+        """Build in the order of the curve, or else of cuts at medians.
 
         Row `i` of `boxes` belongs to ``slots[i]``.
         """
         n, dim = len(slots), axes(self.table)
-        keys = self._sorted_keys(boxes, window)
+        keys = curve_keys(boxes, dim, _SPARE_BITS) if is_curved else self._cut_at_medians(boxes)
         self.reset(int(packed.count_blocks(n, self.leaf_size)) + n // 64)
         packed.fill_packed(self.arrays, slots, boxes, self.state, keys, dim)
 
-    def _sorted_keys(self, boxes: NDArray[np.float64], window: int) -> NDArray[np.uint64]:
+    def _cut_at_medians(self, boxes: NDArray[np.float64]) -> NDArray[np.uint64]:
         """Return the rows of boxes in the order in which they are packed."""
-        n, dim = len(boxes), axes(self.table)
-        keys = curve_keys(boxes, dim, _SPARE_BITS)
-        if window:
-            frame = np.empty(4)
-            packed.measure(boxes, dim, frame)
-            window = min(window, n)
-            arrange.arrange(
-                *(keys, boxes, frame, window, self.leaf_size),
-                np.empty((3, window), np.int32),
-                np.empty(window, np.int32),
-                np.empty(window, np.uint64),
-                np.empty(window, np.uint64),
-                np.empty((128, 2), np.int64),
-                dim,
-            )
-        return keys
+        n, ndim = boxes.shape[0], self.table.ndim
+        dim = axes(self.table)
+        frame, keys = np.empty(4), np.empty(n + 1, np.uint64)
+        packed.measure(boxes, dim, frame)
+        arrange.arrange(
+            *(boxes, frame, self.leaf_size, np.empty((2, ndim + 1, n), np.int32)),
+            np.empty(arrange.BINS, np.int64),
+            *(keys, np.empty((arrange.STACK, 3), np.int64), dim),
+        )
+        return keys[:n]
 
     def build_cut(self, slots: NDArray[np.int32], boxes: NDArray[np.float64]) -> None:
         """Build from the top down, cutting where the surfaces are least."""

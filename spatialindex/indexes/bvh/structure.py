@@ -2,7 +2,7 @@
 
 What a tree is made of stands in `spatialindex.kernels.tree`. Up to some thousand objects are cut by
 surface (`topdown`), which makes the better trees; more of them, and those that have to be built
-anew within a frame, are sorted along a curve and cut at medians (`arrange`), which is several times
+anew within a frame, are cut at medians (`arrange`), which is several times
 as fast.
 """
 
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 __all__ = ["TreeStructure"]
 
 _MOST_CUT = 8192  # objects up to which building by surface pays
-_WHOLE = 2**30  # a window that holds everything
 _ORDERED = 256  # rows of a batch from which on they are asked in spatial order
 _SPARE_BITS = 8  # of the keys that put rows in order
 _SEEDS = 512  # pairs of blocks that pairs are split into, at least
@@ -98,7 +97,7 @@ class TreeStructure:
             if build == "sah" or (build == "auto" and n <= _MOST_CUT and not is_urgent):
                 store.build_cut(slots, boxes)
             else:
-                store.build_packed(slots, boxes, 0 if build == "morton" else _WHOLE)
+                store.build_packed(slots, boxes, is_curved=build == "morton")
         self._cost_built = store.cost()
 
     def apply(self, changes: Changes) -> None:

@@ -1,41 +1,37 @@
-"""Cutting windows of sorted objects at medians, so that runs of them make good leaves and nodes.
+"""Cutting objects at medians, as a k-d tree has them, for leaves and nodes that are all full.
 
-Along a curve neighbours are near, but runs of eight are crooked: where the curve jumps, a leaf is
-as large as the jump. Within a window of the curve's order, objects are rearranged as a k-d tree
-would have them, cut at multiples of full nodes::
+Items are cut at multiples of full nodes, so that what is filled one by one afterwards are pieces::
 
-    window of 20, leaves of 4, nodes of 8 leaves: 20 objects in 5 leaves
+    20 objects, leaves of 4, nodes of 8 leaves: 5 leaves
     cut after 8   ->  8 12  ->  4 4  and cut after 4  ->  4 8  ->  4 4 4 4 4
 
-Each cut is at a median along the axis in which centers are spread most. A window that holds all
-objects makes the whole tree a k-d tree.
+Each cut is at a median along the axis in which centers are spread most. The median is looked for in
+the one bin of a histogram that holds it, by quickselect (Hoare, 1961) without branches: a key is
+the coordinate above the place of the item, so that no two are equal. Items then go from one of two
+buffers to their side in the other, read and written in order, which is what caches are good at.
 
-The median is found by quickselect (Hoare, 1961) without branches: a key is the coordinate above the
-place in the window, so that no two are equal.
+Source: Bentley, Multidimensional Binary Search Trees Used for Associative Searching, 1975.
 """
 
 import numpy as np
 
 from spatialindex.kernels.jit import kernel
-from spatialindex.kernels.simd import LANES, prefetch
-from spatialindex.kernels.tree.packed import ROW_BITS, coordinates
+from spatialindex.kernels.simd import LANES
+from spatialindex.kernels.tree.packed import coordinates
 
-__all__ = ["arrange"]
+__all__ = ["BINS", "STACK", "arrange"]
 
-_AHEAD = 12
+BINS = 256
+STACK = 128
+"""Pieces that wait at most: each cut halves what is left, 2**31 objects at most."""
 
-
-@kernel
-def _lowest_of(keys, start, stop):
-    """Bring the least key of a range to its front."""
-    for i in range(start + 1, stop):
-        a, b = keys[start], keys[i]
-        keys[start], keys[i] = min(a, b), max(a, b)
+_FEW = 12
 
 
 @kernel
-def _select(keys, start, stop, middle):
-    """Bring the least ``middle - start`` keys of a range to its front; no two are equal."""
+def _select(keys, stop, middle):
+    """Bring the least `middle` of the first `stop` keys to the front; no two are equal."""
+    start = 0
     while stop - start > 8:
         a, b, c = keys[start], keys[(start + stop) >> 1], keys[stop - 1]
         pivot = max(min(a, b), min(max(a, b), c))
@@ -62,61 +58,111 @@ def _select(keys, start, stop, middle):
 
 
 @kernel
-def _cut(points, places, keys, start, stop, middle, dim):
-    """Cut places in two at their median along the axis of the widest spread."""
-    axis = 0
-    widest = np.int64(-1)
+def _widest_axis(items, buffer, start, stop, dim):
+    """Return the axis of the widest spread, and the least and the greatest coordinate along it."""
+    axis, lowest, widest = 0, np.int32(0), np.int32(-1)
     for d in range(len(dim)):
-        least, most = np.int64(1) << 40, np.int64(-1)
-        for i in range(start, stop):
-            value = np.int64(points[d, places[i]])
+        least, most = items[buffer, d, start], items[buffer, d, start]
+        for i in range(np.uint64(start), np.uint64(stop)):
+            value = items[buffer, d, i]
             least = min(least, value)
             most = max(most, value)
         if most - least > widest:
-            widest = most - least
-            axis = d
-    for i in range(start, stop):
-        place = places[i]
-        keys[i] = (np.uint64(points[axis, place]) << np.uint64(32)) | np.uint64(place)
-    _select(keys, start, stop, middle)
-    for i in range(start, stop):
-        places[i] = keys[i] & np.uint64(0xFFFFFFFF)
+            axis, lowest, widest = d, least, np.int32(most - least)
+    return axis, lowest, widest
 
 
 @kernel
-def arrange(rows, boxes, frame, window, leaf_size, points, places, keys, old, stack, dim):
-    """Rearrange sorted rows within windows.
+def _bin_shift(width, n):
+    """Return the bits by which a difference of coordinates is above the number of its bin."""
+    most = min(BINS, n)
+    shift = 0
+    while (width >> shift) >= most:
+        shift += 1
+    return shift
 
-    `rows` are uint64 with a row of `boxes` in the low `ROW_BITS`, `frame` is that of
-    `packed.morton_keys`. Scratch of the length of a window: `points` int32 ``(3, window)``,
-    `places` int32, `keys` and `old` uint64; `stack` int64 ``(128, 2)``.
+
+@kernel
+def _median_key(items, buffer, axis, start, stop, middle, lowest, shift, bins, keys):
+    """Return the key below which the items are that belong before `middle`.
+
+    `keys` is uint64 scratch of one place more than there are items, `bins` int64 ``(BINS,)``.
     """
-    n = rows.shape[0]
-    row_mask = np.uint64((1 << ROW_BITS) - 1)
-    for first in range(0, n, window):
-        m = min(window, n - first)
-        for i in range(m):
-            ahead = rows[min(first + i + _AHEAD, n - 1)]
-            prefetch(boxes, np.int64(ahead & row_mask))
-            coordinates(boxes, np.int64(rows[first + i] & row_mask), frame, points, i, dim)
-            places[i] = i
-            old[i] = rows[first + i]
-        stack[0, 0], stack[0, 1] = 0, m
-        top = 1
-        while top > 0:
-            top -= 1
-            start, stop = stack[top, 0], stack[top, 1]
-            n_here = stop - start
-            if n_here <= leaf_size:
-                continue
-            full = leaf_size
-            while full * LANES < n_here:
-                full *= LANES
-            units = (n_here + full - 1) // full
-            middle = start + full * (units // 2)
-            _cut(points, places, keys, start, stop, middle, dim)
-            stack[top, 0], stack[top, 1] = start, middle
-            stack[top + 1, 0], stack[top + 1, 1] = middle, stop
-            top += 2
-        for i in range(m):
-            rows[first + i] = old[places[i]]
+    rank = middle - start
+    found = np.uint64(0)
+    if stop - start <= _FEW:
+        for i in range(np.uint64(start), np.uint64(stop)):
+            keys[found] = (np.uint64(items[buffer, axis, i]) << np.uint64(32)) | i
+            found += np.uint64(1)
+    else:
+        for b in range(min(BINS, stop - start)):
+            bins[b] = 0
+        for i in range(np.uint64(start), np.uint64(stop)):
+            bins[np.uint64(items[buffer, axis, i] - lowest) >> np.uint64(shift)] += 1
+        wanted = 0
+        while bins[wanted] <= rank:
+            rank -= bins[wanted]
+            wanted += 1
+        for i in range(np.uint64(start), np.uint64(stop)):
+            value = items[buffer, axis, i]
+            keys[found] = (np.uint64(value) << np.uint64(32)) | i
+            found += np.uint64((np.int64(value - lowest) >> shift) == wanted)
+    n = np.int64(found)
+    _select(keys, n, rank)
+    least = keys[rank]
+    for i in range(rank + 1, n):
+        least = min(least, keys[i])
+    return least
+
+
+@kernel
+def _cut(items, buffer, start, stop, middle, bins, keys, dim):
+    """Copy items of one buffer to their sides of `middle` in the other."""
+    ndim = len(dim)
+    axis, lowest, width = _widest_axis(items, buffer, start, stop, dim)
+    shift = _bin_shift(width, stop - start)
+    pivot = _median_key(items, buffer, axis, start, stop, middle, lowest, shift, bins, keys)
+    other = 1 - buffer
+    left, right = np.uint64(start), np.uint64(middle)
+    for i in range(np.uint64(start), np.uint64(stop)):
+        is_left = ((np.uint64(items[buffer, axis, i]) << np.uint64(32)) | i) < pivot
+        at = left if is_left else right
+        for d in range(ndim):
+            items[other, d, at] = items[buffer, d, i]
+        items[other, ndim, at] = items[buffer, ndim, i]
+        left += np.uint64(is_left)
+        right += np.uint64(not is_left)
+
+
+@kernel
+def arrange(boxes, frame, leaf_size, items, bins, keys, stack, dim):
+    """Write the rows of boxes in the order in which they are packed to the front of `keys`.
+
+    `frame` is that of `packed.measure`. Scratch: `items` int32 ``(2, ndim + 1, n)``, `keys` uint64
+    ``(n + 1,)``, `bins` int64 ``(BINS,)``, `stack` int64 ``(STACK, 3)``.
+    """
+    n, ndim = boxes.shape[0], len(dim)
+    for i in range(n):
+        coordinates(boxes, i, frame, items[0], i, dim)
+        items[0, ndim, i] = i
+    stack[0, 0], stack[0, 1], stack[0, 2] = 0, n, 0
+    top = 1
+    while top > 0:
+        top -= 1
+        start, stop, buffer = stack[top, 0], stack[top, 1], stack[top, 2]
+        n_here = stop - start
+        if n_here <= leaf_size:
+            for i in range(start, stop):
+                items[0, ndim, i] = items[buffer, ndim, i]
+            continue
+        full = leaf_size
+        while full * LANES < n_here:
+            full *= LANES
+        units = (n_here + full - 1) // full
+        middle = start + full * (units // 2)
+        _cut(items, buffer, start, stop, middle, bins, keys, dim)
+        stack[top, 0], stack[top, 1], stack[top, 2] = start, middle, 1 - buffer
+        stack[top + 1, 0], stack[top + 1, 1], stack[top + 1, 2] = middle, stop, 1 - buffer
+        top += 2
+    for i in range(n):
+        keys[i] = items[0, ndim, i]
