@@ -2,8 +2,7 @@
 
 What a tree is made of stands in `spatialindex.kernels.tree`. Up to some thousand objects are cut by
 surface (`topdown`), which makes the better trees; more of them, and those that have to be built
-anew within a frame, are cut at medians (`arrange`), which is several times
-as fast.
+anew within a frame, are cut at medians (`arrange`), which is several times as fast.
 """
 
 from __future__ import annotations

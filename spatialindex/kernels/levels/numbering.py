@@ -61,7 +61,7 @@ def edge_of(number):
     """Return the edge of cells of a level."""
     if number >= LAST:
         return np.inf
-    return math.ldexp(1.0, number - BIAS)
+    return math.ldexp(1.0, int(number) - BIAS)  # int: without a compiler, no NumPy number
 
 
 @kernel
