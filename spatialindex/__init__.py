@@ -68,6 +68,7 @@ _MODULE_OF = {
     "generate": "scenes.generators",
     "register": "registry",
     "structures": "registry",
+    "tune": "comparison.tuning",
 }
 
 __all__ = sorted([*_MODULE_OF, "__version__"])
@@ -99,6 +100,7 @@ if TYPE_CHECKING:
         box_from_sphere,
     )
     from spatialindex.comparison.runner import compare
+    from spatialindex.comparison.tuning import tune
     from spatialindex.constants import ALL
     from spatialindex.errors import (
         CoverageError,

@@ -68,7 +68,10 @@ class Parameter:
     choices: tuple[str, ...] = ()
     """Legal values of a word; empty for numbers."""
     tunable: tuple[float, float] | None = None
-    """Factors of the usual value between which tuning looks; None: not a thing to tune."""
+    """Factors of the usual value between which tuning looks; None: not a thing to tune. The usual
+    value is the default. A default of None stands for a length, 1.75 times the mean extent."""
+    scale: Literal["real", "whole", "doubling"] = "real"
+    """Which values make a difference: all, whole numbers, or powers of two."""
 
 
 class Region(NamedTuple):

@@ -44,6 +44,11 @@ class Entry:
         declared: tuple[Parameter, ...] = self.load().parameters
         return declared
 
+    @property
+    def tunables(self) -> tuple[Parameter, ...]:
+        """Those of its parameters that `spatialindex.tune` can vary."""
+        return tuple(parameter for parameter in self.parameters if parameter.tunable)
+
 
 _ENTRIES: dict[str, Entry] = {
     entry.name: entry

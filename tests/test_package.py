@@ -63,6 +63,7 @@ PUBLIC = [
     "generate",
     "register",
     "structures",
+    "tune",
 ]
 
 

@@ -10,6 +10,7 @@ from spatialindex.cli.generate import generate
 from spatialindex.cli.group import OneLineGroup
 from spatialindex.cli.info import info
 from spatialindex.cli.play import play
+from spatialindex.cli.tune import tune
 from spatialindex.cli.warmup import warmup
 
 __all__ = ["command"]
@@ -28,5 +29,5 @@ def command(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for _command in (compare, info, play, generate, warmup):
+for _command in (compare, tune, info, play, generate, warmup):
     command.add_command(_command)

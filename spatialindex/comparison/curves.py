@@ -10,8 +10,14 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from spatialindex.comparison.results import plain
+from spatialindex.comparison.verdict import milliseconds
+from spatialindex.errors import SpatialIndexError
 
 if TYPE_CHECKING:
+    import os
+
+    from rich.console import RenderableType
+
     from spatialindex.comparison.facts import SceneFacts
     from spatialindex.comparison.machine import Machine
 
@@ -32,19 +38,20 @@ class CurvePoint:
     """The value; a whole number where the parameter is one."""
     seconds: float
     """Median over the frames of what a frame takes, in seconds."""
-    candidates: int
+    candidates: int | None
     """Distinct pairs met, median over the frames counted."""
     entries: int
     """Memberships in buckets, median."""
-    visits: int
+    visits: int | None
     """Pairs met, repeats included, median."""
     max_bucket: int
     """Memberships of the fullest bucket, peak."""
-    pairs: int
-    """Pairs reported, median; the same at every point."""
+    pairs: int | None
+    """Pairs reported, median; the same at every point. None, as the two others, where no pairs were
+    asked for."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Curve:
     """Figures of one structure on one scene against one of its parameters."""
 
@@ -64,8 +71,8 @@ class Curve:
     ndim: int = 2
     """Number of dimensions of the scene."""
     own: CurvePoint | None = None
-    """What the structure does when the parameter is not given: the value it chooses, measured as
-    the points are; None where that was not measured."""
+    """The structure without the parameter, measured as the points are. Its value is what it has
+    chosen in the first frame, or the default."""
     jobs: tuple[str, ...] = ()
     """What a frame's time is made of."""
     scene: SceneFacts | None = None
@@ -81,7 +88,56 @@ class Curve:
         Times are in seconds. ``format`` is the number of this layout.
         """
         parts = {entry.name: plain(getattr(self, entry.name)) for entry in fields(self)}
-        return {"format": CURVE_FORMAT, "code": self.code} | parts
+        return {"format": CURVE_FORMAT, "code": self.code, "words": self.words} | parts
+
+    def table(self) -> RenderableType:
+        """Return the curve for a terminal, to be printed by `rich`."""
+        try:
+            from spatialindex.comparison.choice_tables import draw_curve
+        except ModuleNotFoundError as error:
+            raise SpatialIndexError(
+                f"tables need {error.name}, which is not installed; "
+                'pip install "spatialindex[compare]", or use as_dict()'
+            ) from error
+        return draw_curve(self)
+
+    def plot(self, path: str | os.PathLike[str]) -> None:
+        """Draw the curve into a picture, completely or not at all.
+
+        Parameters
+        ----------
+        path : path
+            A file whose suffix says what is written: ``.png``, ``.svg`` or ``.pdf``.
+
+        Raises
+        ------
+        InvalidArgumentError
+            For another suffix, or when the file cannot be written.
+        SpatialIndexError
+            When matplotlib is not installed.
+        """
+        from spatialindex.comparison.plotting import write_plot
+
+        write_plot(self, path)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Curve: {self.structure} {self.parameter}, {len(self.points)} points, best "
+            f"{self.best.value:.6g}, as good from {self.valley[0]:.6g} to {self.valley[1]:.6g}>"
+        )
+
+    @property
+    def words(self) -> str:
+        """What to do, in a sentence."""
+        best, own = self.best, self.own
+        words = f"best: {self.parameter}={best.value:.6g}, {milliseconds(best.seconds)} ms a frame"
+        if own is None or not best.seconds:
+            return words
+        ratio = own.seconds / best.seconds
+        left = f"left to itself {self.structure} takes {own.value:.6g}"
+        if ratio <= NEAR_BEST:
+            return f"{words}; {left} and is as good ({ratio:.2f}x): no need to set it"
+        return f"{words}; {left} and needs {ratio:.2f}x as long"
 
     @property
     def code(self) -> str:

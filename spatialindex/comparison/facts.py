@@ -56,6 +56,23 @@ class SceneFacts:
     bounds: tuple[float, ...]
     """The box around everything in every frame; empty when there is nothing."""
 
+    @property
+    def words(self) -> str:
+        """What was played, in a line."""
+        frames = f"{self.frames:,} frame{'s' if self.frames != 1 else ''}"
+        figures = [f"{self.ndim}D", frames, f"{self.objects:,} objects"]
+        for count, words in (
+            (self.static, "static"),
+            (self.asleep, "asleep in the median frame"),
+            (self.inserted, "inserted on the way"),
+            (self.removed, "removed on the way"),
+        ):
+            if count:
+                figures.append(f"{count:,} {words}")
+        if self.frames > 1:
+            figures.append(f"{self.moved:,.1f} move a frame")
+        return ", ".join(figures)
+
 
 def scene_facts(
     recording: Recording,

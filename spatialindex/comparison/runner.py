@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     Progress = Callable[[str, int, int], None]
 
-__all__ = ["compare"]
+__all__ = ["check_settings", "compare", "frames_to_play"]
 
 
 def compare(
@@ -117,9 +117,22 @@ def compare(
     >>> [row.label for row in result.rows]
     ['brute-force', '(empty)']
     """
-    settings = _settings(jobs, among, queries, seed, budget, work, repeats, plays)
+    settings = check_settings(
+        jobs,
+        among=among,
+        queries=queries,
+        seed=seed,
+        budget=budget,
+        work=work,
+        repeats=repeats,
+        plays=plays,
+    )
     play = Playback(
-        recording, _frames(recording, frames), settings.queries, settings.seed, settings.among
+        recording,
+        frames_to_play(recording, frames),
+        settings.queries,
+        settings.seed,
+        settings.among,
     )
     if among is None and not play.is_ever_active:
         settings, play = replace(settings, among="all"), replace(play, among="all")
@@ -183,17 +196,18 @@ def compare(
     )
 
 
-def _settings(
+def check_settings(
     jobs: Iterable[str],
+    *,
     among: Among | None,
     queries: int,
     seed: int,
     budget: float,
-    work: int,
-    repeats: int,
-    plays: int,
+    work: int = 1,
+    repeats: int = 1,
+    plays: int = 1,
 ) -> Settings:
-    """Check what was asked for."""
+    """Check what was asked for, of `compare` and of what is made with it."""
     asked = [jobs] if isinstance(jobs, str) else list(jobs)
     for job in asked:
         _known("job", job, JOBS)
@@ -231,7 +245,8 @@ def _whole(name: str, value: int, least: int) -> int:
     return number
 
 
-def _frames(recording: Recording, frames: int | None) -> int:
+def frames_to_play(recording: Recording, frames: int | None) -> int:
+    """Return how many frames are played: as many as asked for, at most all."""
     if frames is None:
         return recording.frames
     return min(_whole("frames", frames, 1), recording.frames)

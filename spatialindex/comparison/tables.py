@@ -111,19 +111,7 @@ def _figures(result: Comparison, width: int) -> list[RenderableType]:
 def _scene(result: Comparison) -> Text:
     """Say in a line what was played."""
     scene = result.scene
-    frames = f"{scene.frames:,} frame{'s' if scene.frames != 1 else ''}"
-    figures = [f"{scene.ndim}D", frames, f"{scene.objects:,} objects"]
-    for count, words in (
-        (scene.static, "static"),
-        (scene.asleep, "asleep in the median frame"),
-        (scene.inserted, "inserted on the way"),
-        (scene.removed, "removed on the way"),
-    ):
-        if count:
-            figures.append(f"{count:,} {words}")
-    if scene.frames > 1:
-        figures.append(f"{scene.moved:,.1f} move a frame")
-    return Text.assemble((printable(scene.name) or "scene", "bold"), f": {', '.join(figures)}")
+    return Text.assemble((printable(scene.name) or "scene", "bold"), f": {scene.words}")
 
 
 def printable(text: str) -> str:

@@ -20,7 +20,9 @@ from spatialindex.protocol import Parameter
 
 __all__ = ["BVH", "KDTree"]
 
-LEAF_SIZE = Parameter("leaf_size", LANES, "objects that a leaf may hold, 1 to 8", tunable=(0.25, 1))
+LEAF_SIZE = Parameter(
+    "leaf_size", LANES, "objects that a leaf may hold, 1 to 8", tunable=(0.25, 1), scale="whole"
+)
 BUILD = Parameter(
     "build",
     "auto",

@@ -21,6 +21,7 @@ CELL_SIZE = Parameter(
     None,
     "edge of the finest cells, raised to a power of two; chosen from the boxes when not given",
     tunable=(0.25, 16),
+    scale="doubling",
 )
 
 

@@ -22,7 +22,11 @@ LOOSENESS = Parameter(
     "looseness", 2.0, "factor by which a node's bounds are larger than its cell", tunable=(0.6, 2)
 )
 LEAF_SIZE = Parameter(
-    "leaf_size", 16, "objects with which a node is not divided yet", tunable=(0.5, 4)
+    "leaf_size",
+    16,
+    "objects with which a node is not divided yet",
+    tunable=(0.25, 4),
+    scale="whole",
 )
 _MOST_LOOSE = 16.0
 
