@@ -186,7 +186,7 @@ def drawn(result, width=100):
 
 def without_times(value):
     """Take out what depends on the clock or the machine, in all depths."""
-    timed = {"compile", *JOBS, "frame", "verdict", "machine"}
+    timed = {"compile", *JOBS, "frame", "series", "verdict", "machine"}
     if isinstance(value, dict):
         return {
             key: without_times(item)

@@ -206,7 +206,12 @@ def test_what_cannot_be_meant_is_one_line_and_exit_code_2(arguments, words):
 
 def start(*arguments, **options):
     environment = os.environ | {"PYTHONPATH": str(ROOT), "TERM": "xterm"}
-    program = [sys.executable, "-m", "spatialindex", "play", *map(str, arguments)]
+    # a child of a job in the background is born deaf to Ctrl-C
+    code = (
+        "import runpy, signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "runpy.run_module('spatialindex', run_name='__main__')"
+    )
+    program = [sys.executable, "-c", code, "play", *map(str, arguments)]
     return subprocess.Popen(program, env=environment, **options)
 
 
