@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from spatialindex.cli.group import DIFFERS
-from spatialindex.cli.show import print_json, print_rich, progress_bar, stdout_console
+from spatialindex.cli.show import (
+    interruptible,
+    print_json,
+    print_rich,
+    progress_bar,
+    stdout_console,
+)
+
+if TYPE_CHECKING:
+    from spatialindex.comparison.results import Comparison
 
 __all__ = ["compare"]
 
@@ -27,6 +36,12 @@ __all__ = ["compare"]
     metavar="A,B",
     help="What to time, of build, update, pairs, query, nearest and raycast; the first four when "
     "left out.",
+)
+@click.option(
+    "--peers",
+    metavar="A,B",
+    default="",
+    help="Other libraries that take part, of shapely, geoindex-rs, rtree and scipy, or all.",
 )
 @click.option(
     "--among",
@@ -67,6 +82,7 @@ def compare(
     structures: str | None,
     parameters: tuple[str, ...],
     jobs: str | None,
+    peers: str,
     as_json: bool,
     html: str | None,
     **options: Any,
@@ -88,10 +104,16 @@ def compare(
     recordings = [open_scene(scene) for scene in scenes]  # all, before anything long begins
     choices = [with_parameters(structures, parameters, rec.ndim) for rec in recordings]
     asked = DEFAULT_JOBS if jobs is None else [job.strip() for job in jobs.split(",")]
-    results = []
+    others = [name.strip() for name in peers.split(",") if name.strip()]
+    results: list[Comparison] = []
     for scene, recording, choice in zip(scenes, recordings, choices, strict=True):
-        with progress_bar(recording.name or scene) as progress:
-            result = run(recording, choice, asked, progress=progress, **options)
+        with (
+            progress_bar(recording.name or scene) as bar,
+            interruptible(
+                bar, lambda: f"{len(results)} of {len(scenes)} scenes finished"
+            ) as progress,
+        ):
+            result = run(recording, choice, asked, peers=others, progress=progress, **options)
             if html is not None:
                 result.write_html(html, recording, progress=progress)
         results.append(result)

@@ -49,7 +49,7 @@ class OneLineGroup(click.Group):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as error:
-            raise _Interrupted from error
+            raise _Interrupted(str(error)) from error
         except BrokenPipeError as error:
             raise _ReaderGone from error
 
@@ -68,10 +68,10 @@ class OneLineGroup(click.Group):
             return _say(str(error), BAD_INPUT)
         except MemoryError:
             return _say("not enough memory for that; ask for fewer objects or frames", BAD_INPUT)
-        except (_Interrupted, KeyboardInterrupt, click.Abort):
+        except (_Interrupted, KeyboardInterrupt, click.Abort) as error:
             if sys.stderr.isatty():
                 click.echo(err=True)  # the terminal has written ^C
-            return _say("interrupted", INTERRUPTED)
+            return _say(": ".join(filter(None, ("interrupted", str(error)))), INTERRUPTED)
         except (_ReaderGone, BrokenPipeError):
             # the interpreter flushes once more when it ends, and would complain
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

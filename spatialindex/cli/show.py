@@ -18,7 +18,14 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.progress import TaskID
 
-__all__ = ["print_json", "print_json_line", "print_rich", "progress_bar", "stdout_console"]
+__all__ = [
+    "interruptible",
+    "print_json",
+    "print_json_line",
+    "print_rich",
+    "progress_bar",
+    "stdout_console",
+]
 
 _PIPED_WIDTH = 160  # where there is no terminal whose width could be asked
 _REFRESH = 0.1  # seconds between two drawings of the bar
@@ -109,3 +116,30 @@ def progress_bar(title: str) -> Iterator[Callable[[str, int, int], None] | None]
 
     with bar:
         yield tell
+
+
+@contextmanager
+def interruptible(
+    progress: Callable[[str, int, int], None] | None, finished: Callable[[], str] = lambda: ""
+) -> Iterator[Callable[[str, int, int], None]]:
+    """Say on Ctrl-C how far a long work has come; yields what to call as it goes on.
+
+    Parameters
+    ----------
+    progress : callable or None
+        What is told, too.
+    finished : callable
+        Returns what is complete and stays so, in words.
+    """
+    at: list[str] = []
+
+    def tell(what: str, done: int, total: int) -> None:
+        at[:] = [f"{what}, {done:,} of {total:,} done"]
+        if progress is not None:
+            progress(what, done, total)
+
+    try:
+        yield tell
+    except KeyboardInterrupt:
+        words = "; ".join(filter(None, (*at, finished())))
+        raise KeyboardInterrupt(words) from None

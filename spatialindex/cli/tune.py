@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from spatialindex.cli.show import print_json, print_rich, progress_bar
+from spatialindex.cli.show import interruptible, print_json, print_rich, progress_bar
 
 __all__ = ["tune"]
 
@@ -83,7 +83,7 @@ def tune(
         check_plot(plot)
     recording = open_scene(scene)
     asked = DEFAULT_JOBS if jobs is None else [job.strip() for job in jobs.split(",")]
-    with progress_bar(recording.name or scene) as progress:
+    with progress_bar(recording.name or scene) as bar, interruptible(bar) as progress:
         curve = run(recording, structure, parameter, asked, progress=progress, **options)
     if plot is not None:
         curve.plot(plot)

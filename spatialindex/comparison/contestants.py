@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from spatialindex.comparison.peer_indexes import PeerContestant
     from spatialindex.protocol import Among, Index
     from spatialindex.results import IndexStats
 
@@ -51,7 +52,7 @@ class Contestant:
 class Entrant:
     """A contestant on its way through a comparison: what became of it so far."""
 
-    contestant: Contestant
+    contestant: Contestant | PeerContestant
     status: Status = "ok"
     note: str = ""
     """What is to be said about it."""
@@ -70,6 +71,11 @@ class Entrant:
     def label(self) -> str:
         """What tables call it."""
         return self.contestant.label
+
+    @property
+    def is_peer(self) -> bool:
+        """Whether it is another library, and no structure of the registry."""
+        return not isinstance(self.contestant, Contestant)
 
     @contextmanager
     def blamed(self, status: Status, where: str) -> Iterator[None]:

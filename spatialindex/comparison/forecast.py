@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import math
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
     from spatialindex.comparison.contestants import Contestant
+    from spatialindex.comparison.peer_indexes import PeerContestant
     from spatialindex.comparison.playback import Playback
 
 __all__ = ["LARGE", "predict"]
@@ -27,7 +28,7 @@ LARGE = 50_000
 """Objects from which on a first frame is tried out in parts."""
 
 
-def predict(play: Playback, contestant: Contestant) -> tuple[float, str]:
+def predict(play: Playback, contestant: Contestant | PeerContestant) -> tuple[float, str]:
     """Return the seconds that the pairs of the first frame will take, and how that is known."""
     frame = play.frame(0)
     n = len(frame.ids)
@@ -39,7 +40,7 @@ def predict(play: Playback, contestant: Contestant) -> tuple[float, str]:
         state = {key: options[key][rows] for key in options}
         tries = []
         for _ in range(2):  # the first of a size may still have something to load
-            index = contestant.make(play.ndim)
+            index: Any = contestant.make(play.ndim)
             started = time.perf_counter()
             index.insert(frame.boxes[rows], frame.ids[rows], **state)
             index.pairs(among=play.among)

@@ -12,6 +12,7 @@ from spatialindex.comparison import forecast
 from spatialindex.comparison.contestants import EMPTY, Entrant, Nothing, chosen
 from spatialindex.comparison.facts import scene_facts
 from spatialindex.comparison.machine import this_machine
+from spatialindex.comparison.peer_indexes import chosen_peers
 from spatialindex.comparison.planning import MOST_PAIRS, estimated_pairs, make_plan, spread
 from spatialindex.comparison.playback import Playback
 from spatialindex.comparison.results import (
@@ -47,6 +48,7 @@ def compare(
     structures: Iterable[str | tuple[str, Mapping[str, Any]]] | None = None,
     jobs: Iterable[str] = DEFAULT_JOBS,
     *,
+    peers: str | Iterable[str] = (),
     frames: int | None = None,
     among: Among | None = None,
     queries: int = 64,
@@ -68,6 +70,9 @@ def compare(
         number of dimensions.
     jobs : iterable of {"build", "update", "pairs", "query", "nearest", "raycast"}
         What is timed; the first four when it is not given.
+    peers : str or iterable of {"shapely", "geoindex-rs", "rtree", "scipy", "all"}
+        Other libraries that take part, none when it is not given. Each is checked as all are; one
+        that differs is shown as differing, one that does not answer what is asked as left out.
     frames : int, optional
         Frames to play, from the first on; None plays all.
     among : {"active", "dynamic", "all"}, optional
@@ -138,12 +143,12 @@ def compare(
         settings, play = replace(settings, among="all"), replace(play, among="all")
     contestants = chosen(structures, play.ndim)
     entrants = [Entrant(contestant) for contestant in contestants]
-    share = settings.budget / 2.0 / len(entrants)
-    facts = scene_facts(recording, play.frames, progress)
-
     crowd = _too_many_pairs(play)
     jobs = tuple(job for job in settings.jobs if not (crowd and job == "pairs"))
     checked = _checked_jobs(jobs, crowd)
+    entrants += chosen_peers(peers, play, checked)
+    share = settings.budget / 2.0 / len(entrants)
+    facts = scene_facts(recording, play.frames, progress)
     _compile(entrants, play.ndim, jobs, progress)
     if "pairs" in checked:
         _drop_hopeless(play, entrants, share, progress)
@@ -275,8 +280,10 @@ def _compile(
 ) -> None:
     """Make every first call, and note what it took."""
     for done, entrant in enumerate(entrants, 1):
+        make: Any = entrant.contestant.make
         with entrant.blamed("failed", "its first calls"):
-            entrant.compile = warm_up(partial(entrant.contestant.make, ndim), jobs)
+            if not entrant.is_peer:
+                entrant.compile = warm_up(partial(make, ndim), jobs)
         if progress is not None:
             progress("compiling", done, len(entrants))
 
@@ -338,6 +345,7 @@ def _row(
         nearest=timed.timing("nearest") if timed else None,
         raycast=timed.timing("raycast") if timed else None,
         frame=timed.timing(*in_frame) if timed else None,
+        is_peer=entrant.is_peer,
     )
 
 

@@ -236,6 +236,7 @@ class _Sweep:
             work=_WORK,
             repeats=plays,
             plays=plays,
+            progress=self._told(),
         )
         rows = {row.parameters.get(self._parameter.name): row for row in result.rows[:-1]}
         scale = 1.0
@@ -243,9 +244,14 @@ class _Sweep:
             scale = self._points[best].seconds / measured.seconds if measured.seconds else 1.0
         for value, row in rows.items():
             self._note(value, row, scale)
-        if self._progress is not None:
-            done = len(self._points)
-            self._progress(f"measuring {self._parameter.name}", done, max(done, _STEPS + 8))
+
+    def _told(self) -> Progress | None:
+        """Return what tells how many values are measured, whatever a comparison is at."""
+        progress, done = self._progress, len(self._points)
+        if progress is None:
+            return None
+        most = max(done + 1, _STEPS + 8)
+        return lambda what, at, total: progress(f"measuring {self._parameter.name}", done, most)
 
     def _note(self, value: float | None, row: Row, scale: float) -> None:
         """Keep what a row says of a value."""

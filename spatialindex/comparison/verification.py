@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from spatialindex.comparison.contestants import Entrant
     from spatialindex.comparison.planning import Plan
     from spatialindex.comparison.playback import Playback
-    from spatialindex.protocol import Among, Index
+    from spatialindex.protocol import Among
     from spatialindex.scenes.recording import Changes, Frame
 
     Rows = NDArray[np.int64]
@@ -98,9 +98,9 @@ class _Seat:
     """A contestant and the indexes on which it plays."""
 
     entrant: Entrant
-    timed: Index
+    timed: Any
     """Asked what is timed, and for no other pairs."""
-    other: Index | None
+    other: Any
     """Asked for the other pairs; None where no pairs are checked."""
 
     def apply(self, changes: Changes) -> None:
@@ -207,7 +207,7 @@ def _check(
             entrant.status = "differs"
             entrant.note = f"frame {t}, {call}: {words}"
             return
-    if takes_stats:
+    if takes_stats and not entrant.is_peer:
         entrant.stats.append(seat.timed.stats())
     entrant.checked += 1
     entrant.last_checked = t

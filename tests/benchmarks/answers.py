@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["EQUAL", "as_keys", "difference", "listed", "mirrored_out", "packed"]
+__all__ = ["EQUAL", "as_keys", "difference", "listed", "packed"]
 
 EQUAL = "equal"
 """What is said of an answer that is the same as that of the others."""
@@ -69,10 +69,3 @@ def packed(*columns: Any) -> NDArray[np.int64]:
             words.append(column.astype(np.int64) & 0xFFFFFFFF)
     flat = np.stack([word.astype(np.int64) for word in words], axis=-1).ravel()
     return np.column_stack((np.arange(len(flat)), flat))
-
-
-def mirrored_out(first: Any, second: Any) -> NDArray[np.int64]:
-    """Return pairs ``a < b`` of a join of something with itself, which has each pair twice."""
-    a, b = np.asarray(first), np.asarray(second)
-    kept = a < b
-    return np.column_stack((a[kept], b[kept]))

@@ -1,256 +1,15 @@
-"""Other libraries, where they answer the same question and are installed.
-
-A peer gets its input in the form that it likes, made beforehand and not timed. What is timed is its
-building and asking, and dropping mirrored pairs where it finds every pair twice; turning its answer
-into rows that can be compared is not. So a peer is never charged for being driven from here.
-"""
+"""Other libraries that take part: those of the product's comparison that a run asks for."""
 
 from __future__ import annotations
 
-import importlib.util
-from importlib import import_module
-from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from tests.benchmarks.answers import mirrored_out
+from spatialindex.comparison.peers import PEERS, Peer, answers, installed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
     from tests.benchmarks.settings import Settings
 
 __all__ = ["PEERS", "Peer", "answers", "installed", "peers"]
-
-
-class Peer:
-    """One library. A method that it does not override is a question that it does not answer."""
-
-    name: ClassVar[str]
-    module: ClassVar[str]
-    distribution: ClassVar[str]
-    ndims: ClassVar[tuple[int, ...]] = (2,)
-    most: ClassVar[int] = 10_000_000
-    """Objects above which it takes too long to be waited for."""
-
-    def words(self) -> str:
-        """Return its version."""
-        return version(self.distribution)
-
-    def given(self, boxes: NDArray[np.float64]) -> Any:
-        """Return boxes in its own form."""
-        return boxes
-
-    def empty(self, ndim: int) -> Any:
-        """Make a tree to insert into."""
-        raise NotImplementedError
-
-    def build(self, given: Any) -> Any:
-        """Build a tree."""
-        raise NotImplementedError
-
-    def pairs(self, tree: Any, given: Any) -> NDArray[Any]:
-        """Return the pairs of what the tree was built from, ``(m, 2)`` with a < b."""
-        raise NotImplementedError
-
-    def query(self, tree: Any, given: Any) -> Any:
-        """Ask with many boxes."""
-        raise NotImplementedError
-
-    def rows(self, found: Any) -> NDArray[np.int64]:
-        """Turn what `query` returned into rows (row, id)."""
-        return np.column_stack([np.asarray(column) for column in found])
-
-    def one(self, tree: Any) -> Callable[[Sequence[float]], Any]:
-        """Return what is called with the bounds of one box, for ids."""
-        raise NotImplementedError
-
-    def one_given(self, tree: Any) -> Callable[[Any], Any]:
-        """Return what is called with one box in its own form, made beforehand, for ids."""
-        raise NotImplementedError
-
-    def balls(
-        self, points: NDArray[np.float64], workers: int
-    ) -> Callable[[NDArray[np.float64], NDArray[np.float64]], Any]:
-        """Index points; return what is called with centers and radii, for ids, a list a ball."""
-        raise NotImplementedError
-
-    def nearest(self, tree: Any, points: NDArray[np.float64], k: int) -> Any:
-        """Return rows and ids of the `k` nearest boxes of points, and all that are as near."""
-        raise NotImplementedError
-
-    def neighbors(
-        self, points: NDArray[np.float64], workers: int
-    ) -> Callable[[NDArray[np.float64], int], Any]:
-        """Index points; return what is called with others and k, for rows and ids."""
-        raise NotImplementedError
-
-    def lines(self, starts: NDArray[np.float64], ends: NDArray[np.float64]) -> Any:
-        """Return segments in its own form."""
-        raise NotImplementedError
-
-    def segments(self, tree: Any, given: Any) -> Any:
-        """Return rows and ids of all boxes that segments meet."""
-        raise NotImplementedError
-
-
-class Shapely(Peer):
-    """STRtree of GEOS."""
-
-    name, module, distribution = "shapely", "shapely", "shapely"
-
-    def words(self) -> str:
-        import shapely
-
-        return f"{shapely.__version__} (GEOS {shapely.geos_version_string})"
-
-    def given(self, boxes: NDArray[np.float64]) -> Any:
-        import shapely
-
-        return shapely.box(*boxes.T)
-
-    def build(self, given: Any) -> Any:
-        import shapely
-
-        tree = shapely.STRtree(given)
-        tree.query(given[0])  # it is built at the first query
-        return tree
-
-    def pairs(self, tree: Any, given: Any) -> NDArray[Any]:
-        return mirrored_out(*tree.query(given))
-
-    def query(self, tree: Any, given: Any) -> Any:
-        return tree.query(given)
-
-    def lines(self, starts: NDArray[np.float64], ends: NDArray[np.float64]) -> Any:
-        import shapely
-
-        return shapely.linestrings(np.stack((starts, ends), axis=1))
-
-    def segments(self, tree: Any, given: Any) -> Any:
-        return tree.query(given, predicate="intersects")
-
-    def one(self, tree: Any) -> Callable[[Sequence[float]], Any]:
-        import shapely
-
-        query, box = tree.query, shapely.box
-        return lambda bounds: query(box(*bounds))
-
-    def one_given(self, tree: Any) -> Callable[[Any], Any]:
-        query: Callable[[Any], Any] = tree.query
-        return query
-
-
-class Geoindex(Peer):
-    """Packed Hilbert R-tree in Rust."""
-
-    name, module, distribution = "geoindex-rs", "geoindex_rs", "geoindex-rs"
-
-    def _rtree(self) -> Any:
-        return import_module("geoindex_rs").rtree
-
-    def build(self, given: Any) -> Any:
-        rtree = self._rtree()
-
-        builder = rtree.RTreeBuilder(num_items=len(given))
-        builder.add(given)
-        return builder.finish()
-
-    def pairs(self, tree: Any, given: Any) -> NDArray[Any]:
-        rtree = self._rtree()
-
-        found = rtree.tree_join(tree, tree)
-        return mirrored_out(found["left"], found["right"])
-
-    def query(self, tree: Any, given: Any) -> Any:
-        rtree = self._rtree()
-
-        found = rtree.tree_join(self.build(given), tree)  # it has no other way to ask many
-        return found["left"], found["right"]
-
-    def one(self, tree: Any) -> Callable[[Sequence[float]], Any]:
-        rtree = self._rtree()
-
-        search = rtree.search
-        return lambda bounds: search(tree, *bounds)
-
-
-class Rtree(Peer):
-    """R*-tree of libspatialindex."""
-
-    name, module, distribution = "rtree", "rtree", "rtree"
-    ndims = (2, 3)
-    most = 100_000
-
-    def given(self, boxes: NDArray[np.float64]) -> Any:
-        ndim = boxes.shape[1] // 2
-        lower, upper = boxes[:, :ndim], boxes[:, ndim:]
-        return np.arange(len(boxes)), np.ascontiguousarray(lower), np.ascontiguousarray(upper)
-
-    def empty(self, ndim: int) -> Any:
-        from rtree import index
-
-        return index.Index(properties=index.Property(dimension=ndim))
-
-    def build(self, given: Any) -> Any:
-        from rtree import index
-
-        return index.Index(given, properties=index.Property(dimension=given[1].shape[1]))
-
-    def pairs(self, tree: Any, given: Any) -> NDArray[Any]:
-        return mirrored_out(*self.query(tree, given))
-
-    def query(self, tree: Any, given: Any) -> Any:
-        ids, sizes = tree.intersection_v(*given[1:])
-        return np.repeat(np.arange(len(sizes)), sizes.astype(np.int64)), ids
-
-    def nearest(self, tree: Any, points: NDArray[np.float64], k: int) -> Any:
-        ids, sizes = tree.nearest_v(points, points, num_results=k)
-        return np.repeat(np.arange(len(sizes)), sizes.astype(np.int64)), ids
-
-    def one(self, tree: Any) -> Callable[[Sequence[float]], Any]:
-        intersection = tree.intersection
-        return lambda bounds: list(intersection(bounds))
-
-
-class Scipy(Peer):
-    """k-d tree of points: cKDTree."""
-
-    name, module, distribution = "scipy", "scipy", "scipy"
-    ndims = (2, 3)
-
-    def balls(
-        self, points: NDArray[np.float64], workers: int
-    ) -> Callable[[NDArray[np.float64], NDArray[np.float64]], Any]:
-        from scipy.spatial import cKDTree
-
-        query = cKDTree(points).query_ball_point
-        return lambda centers, radii: query(centers, radii, workers=workers)
-
-    def neighbors(
-        self, points: NDArray[np.float64], workers: int
-    ) -> Callable[[NDArray[np.float64], int], Any]:
-        from scipy.spatial import cKDTree
-
-        query = cKDTree(points).query
-
-        def ask(asked: NDArray[np.float64], k: int) -> Any:
-            _, ids = query(asked, min(k, len(points)), workers=workers)
-            return np.repeat(np.arange(len(asked)), ids.size // len(asked)), ids.ravel()
-
-        return ask
-
-
-PEERS: tuple[Peer, ...] = (Shapely(), Geoindex(), Rtree(), Scipy())
-"""All peers, in the order in which tables show them."""
-
-
-def installed() -> tuple[Peer, ...]:
-    """Return those that can be imported."""
-    return tuple(peer for peer in PEERS if importlib.util.find_spec(peer.module) is not None)
 
 
 def peers(settings: Settings, ndim: int, n: int, *methods: str) -> list[Peer]:
@@ -261,10 +20,11 @@ def peers(settings: Settings, ndim: int, n: int, *methods: str) -> list[Peer]:
         if (settings.peers is None or peer.name in settings.peers)
         and ndim in peer.ndims
         and n <= peer.most
+        and peer.is_for_points == _wants_points(methods)
         and all(answers(peer, name) for name in methods)
     ]
 
 
-def answers(peer: Peer, method: str) -> bool:
-    """Tell if a peer has a method."""
-    return getattr(type(peer), method) is not getattr(Peer, method)
+def _wants_points(methods: tuple[str, ...]) -> bool:
+    """Tell if what is asked for is about points alone."""
+    return bool({"balls", "neighbors"} & set(methods))

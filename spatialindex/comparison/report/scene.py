@@ -101,7 +101,7 @@ def pack_scene(
     frames = spread(last, max(1, FRAME_BYTES // max(1, len(rows) * (8 * ndim + 1))))
     world = _focus(recording, last)
     view = _View(recording, rows, (world[:ndim] + world[ndim:]) / 2)
-    ranked = [row for row in result.rows if row.status == "ok"]
+    ranked = [row for row in result.rows if row.status == "ok" and not row.is_peer]
     notes = []
     if len(rows) < recording.n:
         notes.append(f"{len(rows):,} of {recording.n:,} objects are drawn, evenly sampled")
