@@ -54,6 +54,7 @@ _MODULE_OF = {
     "SweepAndPrune": "indexes.sweep_and_prune",
     "UniformGrid": "indexes.grid",
     "UnknownIdError": "errors",
+    "advise": "comparison.advice",
     "as_boxes": "boxes",
     "box_around": "boxes",
     "box_from_capsule": "boxes",
@@ -99,6 +100,7 @@ if TYPE_CHECKING:
         box_from_points,
         box_from_sphere,
     )
+    from spatialindex.comparison.advice import advise
     from spatialindex.comparison.runner import compare
     from spatialindex.comparison.tuning import tune
     from spatialindex.constants import ALL

@@ -49,6 +49,7 @@ PUBLIC = [
     "UniformGrid",
     "UnknownIdError",
     "__version__",
+    "advise",
     "as_boxes",
     "box_around",
     "box_from_capsule",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 import spatialindex
+from spatialindex.cli.advise import advise
 from spatialindex.cli.compare import compare
 from spatialindex.cli.generate import generate
 from spatialindex.cli.group import OneLineGroup
@@ -29,5 +30,5 @@ def command(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for _command in (compare, tune, info, play, generate, warmup):
+for _command in (compare, advise, tune, info, play, generate, warmup):
     command.add_command(_command)

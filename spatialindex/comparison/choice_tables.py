@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from spatialindex.comparison.curves import Curve, CurvePoint
+    from spatialindex.comparison.recommendations import Advice, Choice
 
-__all__ = ["draw_curve"]
+__all__ = ["draw_advice", "draw_curve"]
 
 _BAR = 20  # columns of the longest bar
 
@@ -71,3 +72,42 @@ def _cells(name: str, point: CurvePoint) -> list[str]:
         milliseconds(point.seconds),
         *("-" if count is None else f"{count:,}" for count in counts),
     ]
+
+
+def draw_advice(advice: Advice) -> RenderableType:
+    """Return an advice: the scene, who came how far, and what to take."""
+    name = printable(advice.final.scene.name) or "scene"
+    parts: list[RenderableType] = [Text(name, "bold")]
+    parts += [Text(f"  {words}") for words in advice.traits.words]
+    parts += [Text(), Text(f"a frame is {' + '.join(advice.jobs)}")]
+    parts += [Text(words) for words in advice.rounds]
+    parts += [Text(f"note: {printable(words)}", "yellow") for words in advice.notes]
+    parts += [Text(), _choice_table(advice), Text()]
+    parts += [
+        Text("x best: times as long as the best of that round, in alternation with it", "dim"),
+        Text(advice.final.machine.words, "dim"),
+    ]
+    return Group(*parts, Text(), Text(advice.words, "bold"), Text(advice.code))
+
+
+def _choice_table(advice: Advice) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("structure", overflow="fold")
+    for head in ("round", "ms", "x best"):
+        table.add_column(head, justify="right", no_wrap=True)
+    table.add_column("", overflow="fold")
+    for choice in advice.choices:
+        style = "bold green" if choice is advice.best else ("red" if _is_wrong(choice) else "")
+        table.add_row(
+            Text(choice.label),
+            str(choice.round),
+            "-" if choice.seconds is None else milliseconds(choice.seconds),
+            "-" if choice.ratio is None else f"{choice.ratio:.2f}",
+            Text(printable(f"{choice.status}: {choice.note}" if _is_wrong(choice) else "")),
+            style=style,
+        )
+    return table
+
+
+def _is_wrong(choice: Choice) -> bool:
+    return choice.status != "ok"
