@@ -169,6 +169,7 @@ class _Sweep:
         self._failed: dict[float, str] = {}
         self._notes: list[str] = []
         self._last: Comparison | None = None
+        self._world = _longest(sample)
         self.usual = self._usual()
         self.start = self._start()
 
@@ -308,14 +309,23 @@ class _Sweep:
             ends = sorted(self._points)
             end = ends[-1] if direction > 0 else ends[0]
             value = self._snapped(end * step**direction)
-            # a length may be anything, another parameter makes sense in its range alone
-            is_better = end == self._best.value and self._parameter.default is None
+            is_better = end == self._best.value and self._is_worth(ends, direction, value)
             is_steep = self._points[end].seconds > _STEEP * self._best.seconds
             if value in self._points or value in self._failed or is_steep:
                 return
             if not (self._is_declared(value) or is_better):
                 return
             yield value
+
+    def _is_worth(self, ends: list[float], direction: int, value: float) -> bool:
+        """Tell if it makes sense to go on beyond what is declared: a length may be anything.
+
+        It does while times still fall, until cells are larger than the world.
+        """
+        if self._parameter.default is not None or value > self._world:
+            return False
+        end, before = (ends[-1], ends[-2]) if direction > 0 else (ends[0], ends[1])
+        return self._points[end].seconds * _FLAT < self._points[before].seconds
 
     def _is_declared(self, value: float) -> bool:
         """Tell if a value is where the structure says that tuning is to look."""
@@ -421,6 +431,13 @@ class _Sweep:
             machine=self._last.machine,
             notes=tuple(self._notes),
         )
+
+
+def _longest(recording: Recording) -> float:
+    """Return the longest edge of the box around everything."""
+    bounds = scene_facts(recording).bounds
+    half = len(bounds) // 2
+    return max((bounds[half + i] - bounds[i] for i in range(half)), default=0.0)
 
 
 def _valley(points: tuple[CurvePoint, ...], best: CurvePoint) -> tuple[float, float]:
