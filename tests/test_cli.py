@@ -237,7 +237,7 @@ def test_ctrl_c_is_one_line_and_exit_code_130(monkeypatch):
     monkeypatch.setattr("spatialindex.comparison.runner.compare", interrupted)
     result = run("compare", "uniform:n=9")
     assert result.exit_code == 130
-    assert result.stderr == "spatialindex: interrupted\n"
+    assert result.stderr == "spatialindex: interrupted: 0 of 1 scenes finished\n"
     assert result.stdout == ""
 
 
