@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from spatialindex.cli.group import DIFFERS
+from spatialindex.cli.options import job_names, jobs_option, json_option, measuring
 from spatialindex.cli.show import interruptible, print_json, print_rich, progress_bar
 
 __all__ = ["advise"]
@@ -14,40 +15,9 @@ __all__ = ["advise"]
 
 @click.command(short_help="Say which structure to take for a scene.")
 @click.argument("scene", metavar="SCENE")
-@click.option(
-    "--jobs",
-    metavar="A,B",
-    help="What you do in a frame, of build, update, pairs, query, nearest and raycast; the first "
-    "four when left out.",
-)
-@click.option(
-    "--among",
-    type=click.Choice(["active", "dynamic", "all"]),
-    help="Which pairs are timed; active when left out, all where nothing is ever active.",
-)
-@click.option(
-    "--frames", type=click.IntRange(min=1), metavar="N", help="Look at the first N frames only."
-)
-@click.option(
-    "--queries",
-    type=click.IntRange(min=1),
-    default=64,
-    show_default=True,
-    metavar="N",
-    help="Range queries asked in every frame, as one batch; as many points and rays.",
-)
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the queries."
-)
-@click.option(
-    "--budget",
-    type=click.FloatRange(min=0, min_open=True),
-    default=30.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Time for the structures' own calls; what it cuts short is said.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Write JSON to stdout; times in seconds.")
+@jobs_option("What you do in a frame")
+@measuring(frames="Look at", budget=30.0, budget_words="Time for the structures' own calls")
+@json_option
 def advise(scene: str, jobs: str | None, as_json: bool, **options: Any) -> int:
     """Say which structure to take for a scene, and why: measured in three rounds.
 
@@ -56,11 +26,10 @@ def advise(scene: str, jobs: str | None, as_json: bool, **options: Any) -> int:
     is 1.
     """
     from spatialindex.comparison.advice import advise as run
-    from spatialindex.comparison.results import DEFAULT_JOBS
     from spatialindex.scenes.generators import open_scene
 
     recording = open_scene(scene)
-    asked = DEFAULT_JOBS if jobs is None else [job.strip() for job in jobs.split(",")]
+    asked = job_names(jobs)
     with progress_bar(recording.name or scene) as bar, interruptible(bar) as progress:
         advice = run(recording, asked, progress=progress, **options)
     if as_json:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from spatialindex.cli.group import DIFFERS
+from spatialindex.cli.options import job_names, jobs_option, json_option, measuring
 from spatialindex.cli.show import (
     interruptible,
     print_json,
@@ -31,52 +32,21 @@ __all__ = ["compare"]
     multiple=True,
     help="A parameter of a structure, as in hash-grid.cell_size=2; may be repeated.",
 )
-@click.option(
-    "--jobs",
-    metavar="A,B",
-    help="What to time, of build, update, pairs, query, nearest and raycast; the first four when "
-    "left out.",
-)
+@jobs_option("What to time")
 @click.option(
     "--peers",
     metavar="A,B",
     default="",
     help="Other libraries that take part, of shapely, geoindex-rs, rtree and scipy, or all.",
 )
-@click.option(
-    "--among",
-    type=click.Choice(["active", "dynamic", "all"]),
-    help="Which pairs are timed; active when left out, all where nothing is ever active.",
-)
-@click.option(
-    "--frames", type=click.IntRange(min=1), metavar="N", help="Play the first N frames only."
-)
-@click.option(
-    "--queries",
-    type=click.IntRange(min=1),
-    default=64,
-    show_default=True,
-    metavar="N",
-    help="Range queries asked in every frame, as one batch; as many points and rays.",
-)
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the queries."
-)
-@click.option(
-    "--budget",
-    type=click.FloatRange(min=0, min_open=True),
-    default=60.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Time for the structures' own calls; what it cuts short is said.",
-)
+@measuring(frames="Play", budget=60.0, budget_words="Time for the structures' own calls")
 @click.option(
     "--html",
     type=click.Path(dir_okay=False),
     metavar="FILE",
     help="Also write a page with figures and the scene to look at; for one SCENE.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Write JSON to stdout; times in seconds.")
+@json_option
 def compare(
     scenes: tuple[str, ...],
     structures: str | None,
@@ -95,7 +65,6 @@ def compare(
     """
     from spatialindex.cli.choices import with_parameters
     from spatialindex.comparison.report.page import check_page
-    from spatialindex.comparison.results import DEFAULT_JOBS
     from spatialindex.comparison.runner import compare as run
     from spatialindex.scenes.generators import open_scene
 
@@ -103,7 +72,7 @@ def compare(
         check_page(html, scenes)
     recordings = [open_scene(scene) for scene in scenes]  # all, before anything long begins
     choices = [with_parameters(structures, parameters, rec.ndim) for rec in recordings]
-    asked = DEFAULT_JOBS if jobs is None else [job.strip() for job in jobs.split(",")]
+    asked = job_names(jobs)
     others = [name.strip() for name in peers.split(",") if name.strip()]
     results: list[Comparison] = []
     for scene, recording, choice in zip(scenes, recordings, choices, strict=True):
