@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import sys
 import time
@@ -37,21 +36,16 @@ def print_json(value: Any) -> None:
     JSON has no infinity: a number beyond the range of floats, such as an edge of a box from
     -1e308 to 1e308, is written as null.
     """
-    click.echo(json.dumps(_finite(value), indent=2, allow_nan=False))
+    from spatialindex.comparison.results import finite
+
+    click.echo(json.dumps(finite(value), indent=2, allow_nan=False))
 
 
 def print_json_line(value: Any) -> None:
     """Write JSON to stdout in one line, at once, for a reader that follows."""
-    click.echo(json.dumps(_finite(value), allow_nan=False))  # which flushes
+    from spatialindex.comparison.results import finite
 
-
-def _finite(value: Any) -> Any:
-    """Put None in the place of numbers that are not finite, in all depths."""
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    click.echo(json.dumps(finite(value), allow_nan=False))  # which flushes
 
 
 def stdout_console() -> Console:

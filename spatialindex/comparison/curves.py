@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from spatialindex.comparison.results import plain
+from spatialindex.comparison.results import from_extra, plain
 from spatialindex.comparison.verdict import milliseconds
-from spatialindex.errors import SpatialIndexError
 
 if TYPE_CHECKING:
     import os
@@ -92,13 +91,8 @@ class Curve:
 
     def table(self) -> RenderableType:
         """Return the curve for a terminal, to be printed by `rich`."""
-        try:
+        with from_extra("tables need"):
             from spatialindex.comparison.choice_tables import draw_curve
-        except ModuleNotFoundError as error:
-            raise SpatialIndexError(
-                f"tables need {error.name}, which is not installed; "
-                'pip install "spatialindex[compare]", or use as_dict()'
-            ) from error
         return draw_curve(self)
 
     def plot(self, path: str | os.PathLike[str]) -> None:

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spatialindex.comparison.curves import NEAR_BEST
-from spatialindex.comparison.writing import check_target, replaced
-from spatialindex.errors import InvalidArgumentError, SpatialIndexError
+from spatialindex.comparison.results import from_extra
+from spatialindex.errors import InvalidArgumentError
+from spatialindex.writing import check_target, replaced
 
 if TYPE_CHECKING:
     import os
@@ -40,13 +41,8 @@ def check_plot(path: str | os.PathLike[str]) -> None:
 
 
 def _figure() -> Any:
-    try:
+    with from_extra("a plot needs"):
         from matplotlib.figure import Figure
-    except ModuleNotFoundError as error:
-        raise SpatialIndexError(
-            f"a plot needs {error.name}, which is not installed; "
-            'pip install "spatialindex[compare]", or use as_dict()'
-        ) from error
     return Figure(figsize=(8.0, 5.0), layout="constrained")  # of no window and no backend's state
 
 

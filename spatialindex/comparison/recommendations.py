@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from spatialindex.comparison.results import plain
-from spatialindex.errors import SpatialIndexError
+from spatialindex.comparison.results import from_extra, plain
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -148,11 +147,6 @@ class Advice:
 
     def table(self) -> RenderableType:
         """Return the advice for a terminal, to be printed by `rich`."""
-        try:
+        with from_extra("tables need"):
             from spatialindex.comparison.choice_tables import draw_advice
-        except ModuleNotFoundError as error:
-            raise SpatialIndexError(
-                f"tables need {error.name}, which is not installed; "
-                'pip install "spatialindex[compare]", or use as_dict()'
-            ) from error
         return draw_advice(self)

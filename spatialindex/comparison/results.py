@@ -6,6 +6,8 @@ numbered by its entry ``format``: a name that changes its meaning, or goes, rais
 
 from __future__ import annotations
 
+import math
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,7 +15,7 @@ from spatialindex.errors import SpatialIndexError
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from rich.console import RenderableType
 
@@ -36,6 +38,8 @@ __all__ = [
     "Timing",
     "Verdict",
     "Work",
+    "finite",
+    "from_extra",
     "plain",
 ]
 
@@ -300,14 +304,8 @@ class Comparison:
             Columns that there are; 100 when it is not given. Tables that would be wider are cut
             into several below each other.
         """
-        try:
+        with from_extra("tables need"):
             from spatialindex.comparison.tables import draw  # rich is an extra, wanted only here
-        except ModuleNotFoundError as error:
-            raise SpatialIndexError(
-                f"tables need {error.name}, which is not installed; "
-                'pip install "spatialindex[compare]", or use as_dict()'
-            ) from error
-
         return draw(self, 100 if width is None else width)
 
     def to_html(
@@ -372,3 +370,30 @@ def plain(value: Any) -> Any:
     if hasattr(value, "item"):
         return value.item()
     return value
+
+
+def finite(value: Any) -> Any:
+    """Put None in the place of numbers that JSON does not have, in all depths."""
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+@contextmanager
+def from_extra(words: str) -> Iterator[None]:
+    """Import what comes with an extra; `words` are who needs it: "tables need".
+
+    Raises
+    ------
+    SpatialIndexError
+        When it is not installed.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise SpatialIndexError(
+            f"{words} {error.name}, which is not installed; "
+            'pip install "spatialindex[compare]", or use as_dict()'
+        ) from error

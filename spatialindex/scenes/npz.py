@@ -8,7 +8,6 @@ directory could hide a field that may be missing; so names and the number of fie
 from __future__ import annotations
 
 import os
-import secrets
 import struct
 import zipfile
 from typing import TYPE_CHECKING, Any, Final
@@ -17,6 +16,7 @@ import numpy as np
 
 from spatialindex.errors import RecordingError
 from spatialindex.scenes.fields import FORMAT, OBJECT_FIELDS, TEXTS, check_file_field
+from spatialindex.writing import replaced
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -82,22 +82,10 @@ def write(path: Path, fields: dict[str, Any]) -> None:
     RecordingError
         When the file cannot be written.
     """
-    target = os.path.realpath(path)  # a link stays a link, what it points to is replaced
-    # beside its place: replacing is atomic only within one file system
-    draft = os.path.join(os.path.dirname(target), f".{secrets.token_hex(8)}.tmp")
-    try:
-        try:
-            with open(draft, "xb") as file:
-                np.savez_compressed(file, **fields)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(draft, target)
-        except BaseException:
-            if os.path.exists(draft):
-                os.unlink(draft)
-            raise
-    except OSError as error:
-        raise RecordingError(f"{path}: cannot be written: {error.strerror or error}") from error
+    with replaced(path, RecordingError) as draft, open(draft, "xb") as file:
+        np.savez_compressed(file, **fields)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _check_format(array: NDArray[Any]) -> None:

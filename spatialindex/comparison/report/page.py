@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import html
 import json
-import math
-import os
-import secrets
 from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spatialindex.comparison.report.scene import pack_scene
+from spatialindex.comparison.results import finite
 from spatialindex.errors import InvalidArgumentError
+from spatialindex.writing import check_target, replaced
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Sequence
 
     from spatialindex.comparison.results import Comparison
@@ -38,9 +37,7 @@ def check_page(path: str | os.PathLike[str], scenes: Sequence[str]) -> None:
         raise InvalidArgumentError(
             f"a page shows one scene, and there are {len(scenes)}; write one page for each"
         )
-    folder = Path(os.path.realpath(path)).parent
-    if not folder.is_dir():
-        raise InvalidArgumentError(f"{path}: cannot be written: there is no folder {folder}")
+    check_target(path)
 
 
 def to_html(
@@ -75,7 +72,7 @@ def to_html(
         "styles": _asset("uplot.min.css") + _asset("page.css"),
         "licences": html.escape("\n\n".join(_asset(f"{name}.LICENSE") for name in libraries)),
         # a recording's texts must not end the script that they are in
-        "data": json.dumps(_finite(data), allow_nan=False).replace("<", "\\u003c"),
+        "data": json.dumps(finite(data), allow_nan=False).replace("<", "\\u003c"),
         "scripts": "".join(f"<script>{script}</script>\n" for script in scripts),
     }
     page = _asset("page.html").split("{{")
@@ -93,27 +90,13 @@ def write_html(path: str | os.PathLike[str], page: str) -> None:
     InvalidArgumentError
         When it cannot be written.
     """
-    target = Path(os.path.realpath(path))
-    draft = target.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
-        try:
-            draft.write_text(page, encoding="utf-8")
-            os.replace(draft, target)
-        finally:
-            draft.unlink(missing_ok=True)
-    except (OSError, ValueError) as error:
-        words = getattr(error, "strerror", None) or error
-        raise InvalidArgumentError(f"{path}: cannot be written: {words}") from error
+        text = page.encode()
+    except UnicodeEncodeError as error:  # a name that is no text
+        raise InvalidArgumentError(f"{path}: cannot be written: {error}") from error
+    with replaced(path) as draft:
+        draft.write_bytes(text)
 
 
 def _asset(name: str) -> str:
     return (_ASSETS / name).read_text(encoding="utf-8")
-
-
-def _finite(value: Any) -> Any:
-    """Put None in the place of numbers that JSON does not have, in all depths."""
-    if isinstance(value, dict):
-        return {str(key): _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spatialindex.errors import InvalidArgumentError
+from spatialindex.errors import InvalidArgumentError, SpatialIndexError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,15 +34,20 @@ def check_target(path: str | os.PathLike[str]) -> None:
 
 
 @contextmanager
-def replaced(path: str | os.PathLike[str]) -> Iterator[Path]:
+def replaced(
+    path: str | os.PathLike[str], refusal: type[SpatialIndexError] = InvalidArgumentError
+) -> Iterator[Path]:
     """Yield a file to write; it takes its place when the block ends well, and else is removed.
+
+    A link stays a link: what it points to is replaced.
 
     Raises
     ------
-    InvalidArgumentError
-        When it cannot be written.
+    SpatialIndexError
+        A `refusal`, when the file cannot be written.
     """
     target = Path(os.path.realpath(path))
+    # beside its place: replacing is atomic only within one file system
     draft = target.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
         try:
@@ -51,6 +56,4 @@ def replaced(path: str | os.PathLike[str]) -> Iterator[Path]:
         finally:
             draft.unlink(missing_ok=True)
     except OSError as error:
-        raise InvalidArgumentError(
-            f"{path}: cannot be written: {error.strerror or error}"
-        ) from error
+        raise refusal(f"{path}: cannot be written: {error.strerror or error}") from error
