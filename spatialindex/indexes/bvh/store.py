@@ -8,8 +8,8 @@ import numpy as np
 
 from spatialindex.constants import ALL, SLOT_DTYPE, STATE_DTYPE
 from spatialindex.indexes.asking import axes
+from spatialindex.indexes.curve import curve_keys
 from spatialindex.kernels.simd import LANES
-from spatialindex.kernels.sorting import sort_keys
 from spatialindex.kernels.tree import arrange, members, nodes, packed, refit, repair, topdown
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["TreeStore"]
 
 _PLAIN_STATE = np.empty(0, STATE_DTYPE)
-_KEY_BITS = {2: 16, 3: 11}  # of an axis in a key of the curve, at most
 _SPARE_BITS = 6  # of a key beyond those that number the objects
 _MOST_FREE = 4  # times the blocks in use, that have been in use: time to build anew
 
@@ -279,17 +278,6 @@ class TreeStore:
             places = np.full(capacity, -1, SLOT_DTYPE)
             places[: len(old)] = old
             self.arrays = self.arrays._replace(places=places)
-
-
-def curve_keys(boxes: NDArray[np.float64], dim: tuple[int, ...], spare: int) -> NDArray[np.uint64]:
-    """Return sorted keys of boxes along the curve, the row in the low `packed.ROW_BITS`."""
-    n, ndim = len(boxes), len(dim)
-    bits = min(_KEY_BITS[ndim], -(-(n.bit_length() + spare) // ndim))
-    frame, keys = np.empty(4), np.empty(n, np.uint64)
-    packed.measure(boxes, dim, frame)
-    packed.morton_keys(boxes, frame, bits, np.empty((3, 1), np.int32), dim, keys)
-    found: NDArray[np.uint64] = sort_keys(keys, np.empty_like(keys), packed.ROW_BITS, bits * ndim)
-    return found
 
 
 def _make_work(n: int, ndim: int) -> Any:

@@ -16,14 +16,15 @@ from spatialindex.execution import NO_COUNTS, NO_LIMIT, NO_ROWS, collect_rows, r
 from spatialindex.indexes.asking import ask_neighbours, ask_region, axes, count_verdicts
 from spatialindex.indexes.bvh.checking import check_tree
 from spatialindex.indexes.bvh.outlines import node_outlines
-from spatialindex.indexes.bvh.store import TreeStore, curve_keys
+from spatialindex.indexes.bvh.store import TreeStore
+from spatialindex.indexes.curve import curve_order
 from spatialindex.kernels.blocks import Best
-from spatialindex.kernels.decide import CAST, PLANES, RADIUS
+from spatialindex.kernels.decide import CAST, PLANES
 from spatialindex.kernels.lists import put_best_in_order
 from spatialindex.kernels.thin import ask_tree, make_handle
 from spatialindex.kernels.tree import ask as asking
 from spatialindex.kernels.tree import best as searching
-from spatialindex.kernels.tree import nodes, packed, pairs
+from spatialindex.kernels.tree import nodes, pairs
 from spatialindex.protocol import Single
 from spatialindex.results import StructureStats
 
@@ -41,10 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["TreeStructure"]
 
 _MOST_CUT = 8192  # objects up to which building by surface pays
-_ORDERED = 256  # rows of a batch from which on they are asked in spatial order
-_SPARE_BITS = 8  # of the keys that put rows in order
 _SEEDS = 512  # pairs of blocks that pairs are split into, at least
-_NO_ORDER = np.empty(0, SLOT_DTYPE)
 _NO_METERS = np.empty(0, np.int64)
 
 
@@ -186,17 +184,7 @@ class TreeStructure:
 
     def _order(self, ask: Ask) -> NDArray[np.int32]:
         """Return the rows of a batch in spatial order, empty when that does not pay."""
-        n, ndim = len(ask.cull), self.table.ndim
-        if n < _ORDERED or len(self.table) < _ORDERED:
-            return _NO_ORDER
-        boxes = ask.cull
-        if ask.kind == CAST:  # by where it starts
-            boxes = np.ascontiguousarray(ask.exact[:, : 2 * ndim])
-        elif ask.kind == RADIUS:
-            boxes = np.concatenate([ask.exact[:, :ndim]] * 2, axis=1)
-        keys = curve_keys(boxes, axes(self.table), _SPARE_BITS)
-        keys &= np.uint64((1 << packed.ROW_BITS) - 1)
-        return keys.astype(SLOT_DTYPE)
+        return curve_order(ask, len(self.table), axes(self.table))
 
     def _query(
         self,
