@@ -79,7 +79,8 @@ def play(
     there is no terminal, each frame is a line. Ctrl-C ends it and sums up.
     """
     from spatialindex.comparison.panel import summary
-    from spatialindex.comparison.playing import Album, warm_up_steps
+    from spatialindex.comparison.playing import Album
+    from spatialindex.comparison.warm import warm_up_steps
     from spatialindex.scenes.generators import open_scene
     from spatialindex.split.index import SplitIndex
 

@@ -26,6 +26,7 @@ from spatialindex.comparison.recommendations import Advice, Choice, Traits
 from spatialindex.comparison.results import DEFAULT_JOBS
 from spatialindex.comparison.runner import check_settings, compare, frames_to_play
 from spatialindex.comparison.sampling import excerpt
+from spatialindex.comparison.tuning import own_value, snapped
 from spatialindex.comparison.verdict import decide
 
 if TYPE_CHECKING:
@@ -180,24 +181,13 @@ def _variants(best: Candidate, sample: Recording) -> list[Candidate]:
     if not tunables:
         return []
     parameter = tunables[0]
-    value: Any = parameter.default
-    if value is None:
-        index: Any = registry.create(name, sample.ndim, **given)
-        frame = sample.frame(0)
-        index.insert(frame.boxes, frame.ids, **frame.options())
-        value = getattr(index, "edge", None)
+    value = own_value(name, given, parameter, sample)
     if not value:
         return []
     low, high = (factor * value for factor in parameter.tunable or (1.0, 1.0))
     found = []
     for factor in _VARIANTS:
-        other = value * factor
-        if parameter.scale == "doubling":
-            other = value * 2.0 ** (1 if factor > 1.0 else -1)
-        elif parameter.scale == "whole":
-            other = max(1, round(other))
-        else:
-            other = float(f"{other:.4g}")
+        other = snapped(parameter, value * factor)
         is_declared = parameter.default is None or low <= other <= high
         if other != value and is_declared:
             found.append((name, {**given, parameter.name: other}))

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PeerContestant", "PeerIndex", "chosen_peers"]
 
-_METHODS = {"pairs": "pairs", "query": "query", "nearest": "closest", "raycast": "hits"}
+_METHODS = {"pairs": "pairs", "query": "query", "nearest": "closest"}  # no library casts our rays
 _FAR = np.finfo(np.float64).max
 
 
@@ -193,7 +193,7 @@ def chosen_peers(names: str | Iterable[str], play: Playback, asked: Iterable[str
     play : Playback
         What is played.
     asked : iterable of str
-        Jobs that are timed or checked.
+        Jobs whose answers are checked.
 
     Raises
     ------
@@ -233,14 +233,10 @@ def _inability(peer: Peer, play: Playback, asked: Iterable[str]) -> str:
         return f"it has no {ndim}D boxes"
     if recording.n > peer.most:
         return f"{recording.n:,} objects take it too long; {peer.most:,} are the most"
-    missing = [job for job in asked if job in _METHODS and not _is_answered(peer, _METHODS[job])]
+    missing = [job for job in asked if job not in _METHODS or not answers(peer, _METHODS[job])]
     if missing:
         return f"it does not answer {', '.join(missing)}; leave that out of the jobs to see it"
     boxes = recording.boxes[: play.frames][recording.alive[: play.frames]]
     if peer.is_for_points and (boxes[:, :ndim] != boxes[:, ndim:]).any():
         return "it indexes points, and these boxes have extents"
     return ""
-
-
-def _is_answered(peer: Peer, method: str) -> bool:
-    return hasattr(peer, method) and answers(peer, method)

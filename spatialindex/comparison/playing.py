@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from spatialindex.scenes.recording import Changes, Frame, Recording
     from spatialindex.split.index import SplitIndex
 
-__all__ = ["JUMP", "Album", "PlayedFrame", "play", "warm_up_steps"]
+__all__ = ["JUMP", "Album", "PlayedFrame", "play"]
 
 JUMP = 10
 """How many times the figure of the frames before is worth a warning."""
@@ -256,25 +256,3 @@ class Album:
     def highest(self, name: str) -> tuple[float, int]:
         """Return the highest value of a figure and the first frame that had it."""
         return self._highest.get(name, (0.0, 0))
-
-
-def warm_up_steps(make: Callable[[], SplitIndex]) -> None:
-    """Compile what steps need, or load it, in a small world, so that the first frame need not."""
-    world = make()
-    n, ndim = 64, world.ndim
-    lower = np.arange(float(n))[:, None] + np.zeros(ndim)
-    boxes = np.concatenate([lower, lower + 1.0], axis=1)
-    boxes[-1, :ndim], boxes[-1, ndim:] = -1e6, 1e6
-    ids = world.insert(boxes, static=np.arange(n) < n // 4, asleep=np.arange(n) > n - 8)
-    changes: tuple[Callable[[], Any], ...] = (
-        lambda: None,
-        lambda: world.update(ids[20:21], boxes[20:21] + 0.5),
-        lambda: world.update(ids[16:50], boxes[16:50] + 0.25),
-        lambda: world.set_state(ids[30:34], asleep=True),
-        lambda: world.remove(ids[40:44]),
-        lambda: world.insert(boxes[40:44]),
-    )
-    for change in changes:
-        change()
-        report = world.step()
-        report.stats  # noqa: B018

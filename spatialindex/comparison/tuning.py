@@ -29,7 +29,7 @@ from spatialindex.comparison.sampling import excerpt, typical_edge
 from spatialindex.errors import InvalidArgumentError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from spatialindex.comparison.facts import SceneFacts
     from spatialindex.comparison.results import Comparison, Row
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     Progress = Callable[[str, int, int], None]
 
-__all__ = ["NEAR_BEST", "Curve", "CurvePoint", "tune"]
+__all__ = ["NEAR_BEST", "Curve", "CurvePoint", "own_value", "snapped", "tune"]
 
 _USUAL = (1.5, 2.0)  # times the mean extent: where people begin with the edge of cells
 _STEPS = 6  # of the walk, over the declared range
@@ -145,6 +145,32 @@ def _declared(entry: registry.Entry, name: str | None) -> Parameter:
     return tunables[name]
 
 
+def own_value(
+    structure: str, given: Mapping[str, Any], parameter: Parameter, sample: Recording
+) -> float:
+    """Return the value of a parameter that is not given: its default, or the edge chosen.
+
+    A length is what the structure has made of the first frame; 0 where it has made nothing of it.
+    """
+    if parameter.default is not None:
+        default: float = parameter.default
+        return default
+    index: Any = registry.create(structure, sample.ndim, **given)
+    frame = sample.frame(0)
+    index.insert(frame.boxes, frame.ids, **frame.options())
+    return float(getattr(index, "edge", None) or 0.0)
+
+
+def snapped(parameter: Parameter, value: float) -> float:
+    """Return the nearest value that makes a difference."""
+    if parameter.scale == "whole":
+        whole: float = max(1, round(value))
+        return whole
+    if parameter.scale == "doubling":
+        return math.ldexp(1.0, round(math.log2(value)))
+    return float(f"{value:.4g}")  # what is pasted into code need not be longer
+
+
 class _Sweep:
     """The points of one curve while they are found."""
 
@@ -188,23 +214,12 @@ class _Sweep:
         return self._snapped(sum(self.usual) / 2.0 if self.usual else self._chosen() or 1.0)
 
     def _chosen(self) -> float:
-        """Return the value that the structure has without being given one."""
-        if self._parameter.default is not None:
-            return self._snapped(self._parameter.default)
-        index: Any = registry.create(self._structure, self._sample.ndim)
-        frame = self._sample.frame(0)
-        index.insert(frame.boxes, frame.ids, **frame.options())
-        edge = getattr(index, "edge", None)
-        return float(edge) if edge else 0.0
+        """Return the value that the structure has without being given one, 0 for none."""
+        value = own_value(self._structure, {}, self._parameter, self._sample)
+        return value if self._parameter.default is None else self._snapped(value)
 
     def _snapped(self, value: float) -> float:
-        """Return the nearest value that makes a difference."""
-        if self._parameter.scale == "whole":
-            whole: float = max(1, round(value))
-            return whole
-        if self._parameter.scale == "doubling":
-            return math.ldexp(1.0, round(math.log2(value)))
-        return float(f"{value:.4g}")  # what is pasted into code need not be longer
+        return snapped(self._parameter, value)
 
     def _steps(self) -> float:
         """Return the factor between neighbours of the walk."""

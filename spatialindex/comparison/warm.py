@@ -11,7 +11,7 @@ is left to pay.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from spatialindex.protocol import Index
+    from spatialindex.split.index import SplitIndex
 
-__all__ = ["warm_up"]
+__all__ = ["warm_up", "warm_up_steps"]
 
 _OBJECTS = 256  # enough for one change to be few of them
 
@@ -41,7 +42,7 @@ def warm_up(make: Callable[[], Index], jobs: Collection[str] | None = None) -> f
     """
     started = time.perf_counter()
     index = make()
-    boxes = _boxes(index.ndim)
+    boxes = _boxes(_OBJECTS, index.ndim)
     for ids in (np.arange(_OBJECTS), np.arange(_OBJECTS) * 2**30):  # a map serves sparse ids
         index.insert(boxes, ids, static=ids == ids[1], sensor=ids == ids[2])
         _ask(index, boxes, jobs)
@@ -60,9 +61,29 @@ def warm_up(make: Callable[[], Index], jobs: Collection[str] | None = None) -> f
     return time.perf_counter() - started
 
 
-def _boxes(ndim: int) -> NDArray[np.float64]:
+def warm_up_steps(make: Callable[[], SplitIndex]) -> None:
+    """Compile what steps need, or load it, in a small world, so that the first frame need not."""
+    world = make()
+    n = 64
+    boxes = _boxes(n, world.ndim)
+    ids = world.insert(boxes, static=np.arange(n) < n // 4, asleep=np.arange(n) > n - 8)
+    changes: tuple[Callable[[], Any], ...] = (
+        lambda: None,
+        lambda: world.update(ids[20:21], boxes[20:21] + 0.5),
+        lambda: world.update(ids[16:50], boxes[16:50] + 0.25),
+        lambda: world.set_state(ids[30:34], asleep=True),
+        lambda: world.remove(ids[40:44]),
+        lambda: world.insert(boxes[40:44]),
+    )
+    for change in changes:
+        change()
+        report = world.step()
+        report.stats  # noqa: B018
+
+
+def _boxes(n: int, ndim: int) -> NDArray[np.float64]:
     """Return boxes that touch their neighbours in a row, and one around far more than all."""
-    lower = np.arange(float(_OBJECTS))[:, None] + np.zeros(ndim)
+    lower = np.arange(float(n))[:, None] + np.zeros(ndim)
     boxes = np.concatenate((lower, lower + 1.0), axis=1)
     boxes[-1, :ndim], boxes[-1, ndim:] = -1e6, 1e6
     return boxes

@@ -131,15 +131,27 @@ def _one_axis(settings: Settings, scene: Scene) -> list[Task]:
     scales = np.array([squeeze, *[squeeze ** (-1 / (ndim - 1))] * (ndim - 1)])
     moved = lower * scales
     crowded = np.hstack([moved, moved + boxes[:, ndim:] - boxes[:, :ndim]])
+    return _beside(settings, scene, crowded, boxes, "as it is", "as it is")
+
+
+def _beside(
+    settings: Settings,
+    scene: Scene,
+    hard: NDArray[np.float64],
+    usual: NDArray[np.float64],
+    note: str,
+    question: str,
+) -> list[Task]:
+    """Make tasks of hard boxes and of usual ones, which are called by `note`."""
     tasks = []
     for structure in _able(settings, scene):
-        usual = replace(structure, note="as it is")
-        tasks.append(_task(structure, crowded, baseline=usual.label))
-        tasks.append(_task(usual, boxes, baseline=usual.label, question="as it is"))
+        base = replace(structure, note=note)
+        tasks.append(_task(structure, hard, baseline=base.label))
+        tasks.append(_task(base, usual, baseline=base.label, question=question))
     for peer in peers(settings, scene.ndim, scene.n, "pairs"):
-        label = f"{peer.name} as it is"
-        tasks.append(of_peer(peer, crowded, baseline=label))
-        tasks.append(of_peer(peer, boxes, label=label, baseline=label, question="as it is"))
+        label = f"{peer.name} {note}"
+        tasks.append(of_peer(peer, hard, baseline=label))
+        tasks.append(of_peer(peer, usual, label=label, baseline=label, question=question))
     return tasks
 
 
@@ -193,14 +205,5 @@ def _frame(
 
 
 def _planet(settings: Settings, scene: Scene) -> list[Task]:
-    boxes, without = scene.boxes(), replace(scene, name="uniform").boxes()
-    tasks = []
-    for structure in _able(settings, scene):
-        usual = replace(structure, note="without it")
-        tasks.append(_task(structure, boxes, baseline=usual.label))
-        tasks.append(_task(usual, without, baseline=usual.label, question="without"))
-    for peer in peers(settings, scene.ndim, scene.n, "pairs"):
-        label = f"{peer.name} without it"
-        tasks.append(of_peer(peer, boxes, baseline=label))
-        tasks.append(of_peer(peer, without, label=label, baseline=label, question="without"))
-    return tasks
+    without = replace(scene, name="uniform").boxes()
+    return _beside(settings, scene, scene.boxes(), without, "without it", "without")
