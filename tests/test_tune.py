@@ -1,5 +1,6 @@
 """`si.tune`: where it looks, what it finds, what it draws and what it refuses."""
 
+import contextlib
 import itertools
 import json
 import math
@@ -158,6 +159,17 @@ def test_a_scene_of_points_starts_at_the_edge_that_the_grid_chooses():
     found = si.tune(rec, jobs=JOBS, budget=1e-9)
     assert found.usual is None
     assert found.points
+
+
+@pytest.mark.parametrize("edge", [5e-324, 1e-310, 8e307, 1.7e308])
+@pytest.mark.parametrize("structure", ["hierarchical-grid", "hash-grid"])
+def test_values_end_where_floats_do(structure, edge, monkeypatch):
+    tried = []
+    monkeypatch.setattr(tuning, "compare", model(lambda value: 1e-3, tried))
+    rec = si.Recording([[[0, 0, edge, edge]] * 3] * 2)
+    with contextlib.suppress(si.InvalidArgumentError):  # no value at all may be left
+        si.tune(rec, structure, jobs=JOBS)
+    assert all(0.0 < value < math.inf for value in tried)
 
 
 # What it shows

@@ -135,9 +135,9 @@ def _longest_edges(
     there = boxes[alive]
     if len(there) == 0:
         return (0.0, 0.0, 0.0)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore"):  # of a median, too, which adds two
         edges = (there[:, ndim:] - there[:, :ndim]).max(axis=1)
-    return (float(edges.min()), float(np.median(edges)), float(edges.max()))
+        return (float(edges.min()), float(np.median(edges)), float(edges.max()))
 
 
 def _bounds(boxes: NDArray[np.float64], alive: NDArray[np.bool_]) -> tuple[float, ...]:

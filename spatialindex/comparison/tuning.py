@@ -162,12 +162,14 @@ def own_value(
 
 
 def snapped(parameter: Parameter, value: float) -> float:
-    """Return the nearest value that makes a difference."""
+    """Return the nearest value that makes a difference; 0 or infinity where floats end."""
+    if not 0.0 < value < math.inf:
+        return value
     if parameter.scale == "whole":
         whole: float = max(1, round(value))
         return whole
     if parameter.scale == "doubling":
-        return math.ldexp(1.0, round(math.log2(value)))
+        return math.ldexp(1.0, min(round(math.log2(value)), 1023))
     return float(f"{value:.4g}")  # what is pasted into code need not be longer
 
 
@@ -301,8 +303,8 @@ class _Sweep:
         around = {self._snapped(self.start * step**k) for k in (-1, 0, 1)}
         if self._parameter.default is not None:
             around = {value for value in around if self._is_declared(value)}
-        if own := self._chosen():
-            around.add(self._snapped(own))
+        around.add(self._snapped(self._chosen()))
+        around = {value for value in around if 0.0 < value < math.inf}
         self._measure(around, 2, has_own=self._parameter.default is None)
         if not self._points:
             known = self._own is not None
@@ -326,7 +328,8 @@ class _Sweep:
             value = self._snapped(end * step**direction)
             is_better = end == self._best.value and self._is_worth(ends, direction, value)
             is_steep = self._points[end].seconds > _STEEP * self._best.seconds
-            if value in self._points or value in self._failed or is_steep:
+            is_known = value in self._points or value in self._failed
+            if is_known or is_steep or not 0.0 < value < math.inf:
                 return
             if not (self._is_declared(value) or is_better):
                 return
