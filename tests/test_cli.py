@@ -14,10 +14,10 @@ from click.testing import CliRunner
 
 import spatialindex as si
 from spatialindex.cli import generate as generate_module
-from spatialindex.cli.choices import parsed_value
 from spatialindex.cli.commands import command
 from spatialindex.indexes.brute_force import BruteForce
 from spatialindex.registry import Entry, register, unregister
+from spatialindex.specifications import value_of
 
 ROOT = Path(__file__).parents[1]
 QUICK = ["--budget", "600", "--frames", "3"]
@@ -395,8 +395,8 @@ def test_without_arguments_the_help_is_shown():
     [("2", 2), ("0.5", 0.5), ("None", None), ("true", True), ("False", False), ("keep", "keep")],
 )
 def test_values_on_the_command_line_are_what_they_look_like(word, value):
-    assert parsed_value(word) == value
-    assert type(parsed_value(word)) is type(value)
+    assert value_of(word) == value
+    assert type(value_of(word)) is type(value)
 
 
 def test_the_progress_bar_goes_to_a_terminal_and_leaves_stdout_clean():

@@ -192,6 +192,7 @@ def test_any_structures_can_be_the_parts(path):
         (["uniform:n=9", "--dynamic", "hash-gird"], "did you mean 'hash-grid'"),
         (["uniform:n=9", "--static", "split"], "a split index is no part of another"),
         (["uniform:n=9", "--coarse", "bvh:8"], "--coarse 'bvh:8': '8' is not key=value, as in"),
+        (["uniform:n=9", "--coarse", "bvh:leaf_size=8,leaf_size=4"], "leaf_size is given twice"),
         (["uniform:n=9", "--static", "bvh:leaf=8"], "bvh has no parameter 'leaf'; did you mean"),
         (["uniform:n=9", "--fps", "9", "--speed", "2"], "--fps and --speed both say how fast"),
         (["uniform:n=9", "--fps", "0"], "see spatialindex play --help"),

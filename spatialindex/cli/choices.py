@@ -6,8 +6,9 @@ from typing import Any
 
 from spatialindex import registry
 from spatialindex.errors import InvalidArgumentError
+from spatialindex.specifications import key_and_value, specified, value_of
 
-__all__ = ["parsed_value", "structure_names", "with_parameters"]
+__all__ = ["structure_names", "structure_of", "with_parameters"]
 
 
 def structure_names(text: str | None, ndim: int | None = None) -> list[str]:
@@ -29,9 +30,9 @@ def with_parameters(
     names = structure_names(text, ndim)
     chosen: dict[str, dict[str, Any]] = {name: {} for name in names}
     for word in parameters:
-        target, equals, value = word.partition("=")
-        name, dot, key = target.strip().partition(".")
-        if not (equals and dot and name and key and value.strip()):
+        target, value = key_and_value(word)
+        name, _, key = target.partition(".")
+        if not (name and key):
             raise InvalidArgumentError(
                 f"--param {word!r} is not name.key=value, as in hash-grid.cell_size=2"
             )
@@ -40,22 +41,17 @@ def with_parameters(
             raise InvalidArgumentError(f"--param {word!r}: {name} is not among {', '.join(names)}")
         if key in chosen[name]:
             raise InvalidArgumentError(f"--param {word!r}: {name}.{key} is given twice")
-        chosen[name][key] = parsed_value(value.strip())
+        chosen[name][key] = value_of(value)
     return [(name, chosen[name]) for name in names]
 
 
-def parsed_value(word: str) -> Any:
-    """Return what a word says: a number, true, false, none, or itself.
+def structure_of(option: str, text: str) -> tuple[str, dict[str, Any]]:
+    """Return the structure and the parameters that an option such as ``--dynamic`` names.
 
-    >>> parsed_value("2"), parsed_value("0.5"), parsed_value("none"), parsed_value("refuse")
-    (2, 0.5, None, 'refuse')
+    >>> structure_of("--dynamic", "hash-grid:cell_size=2")
+    ('hash-grid', {'cell_size': 2})
     """
-    known = {"none": None, "true": True, "false": False}
-    if word.lower() in known:
-        return known[word.lower()]
-    for kind in (int, float):
-        try:
-            return kind(word)
-        except ValueError:
-            continue
-    return word
+    name, words = specified(
+        text, where=f"{option} ", form="key=value", sample="hash-grid:cell_size=2"
+    )
+    return name, {key: value_of(word) for key, word in words.items()}

@@ -78,6 +78,7 @@ def play(
     SCENE is a path (.npz, .aabbs) or a specification such as explosion:n=1000,frames=100. Where
     there is no terminal, each frame is a line. Ctrl-C ends it and sums up.
     """
+    from spatialindex.cli.choices import structure_of
     from spatialindex.comparison.panel import summary
     from spatialindex.comparison.playing import Album
     from spatialindex.comparison.warm import warm_up_steps
@@ -87,7 +88,7 @@ def play(
     if fps is not None and speed is not None:
         raise InvalidArgumentError("--fps and --speed both say how fast; give one of them")
     given = {"static": static, "dynamic": dynamic, "coarse": coarse}
-    parts = {role: _part_of(role, words) for role, words in given.items()}
+    parts = {role: structure_of(f"--{role}", words) for role, words in given.items()}
     recording = open_scene(scene)
     is_live = not as_json and stdout_console().is_interactive
     wait = _seconds_a_frame(recording, fps, speed, is_paced=is_live)
@@ -133,22 +134,6 @@ def _seconds_a_frame(
     if speed is None and not is_paced:
         return 0.0
     return (recording.dt or 1.0 / _FPS) / (speed or 1.0)
-
-
-def _part_of(role: str, words: str) -> tuple[str, dict[str, Any]]:
-    """Return the structure named on the command line, such as ``hash-grid:cell_size=2``."""
-    from spatialindex.cli.choices import parsed_value
-
-    name, _, rest = words.partition(":")
-    parameters: dict[str, Any] = {}
-    for word in filter(None, rest.split(",")):
-        key, equals, value = word.partition("=")
-        if not (key.strip() and equals and value.strip()):
-            raise InvalidArgumentError(
-                f"--{role} {words!r}: {word!r} is not key=value, as in hash-grid:cell_size=2"
-            )
-        parameters[key.strip()] = parsed_value(value.strip())
-    return name.strip(), parameters
 
 
 class _Json:

@@ -24,6 +24,7 @@ from spatialindex.constants import NDIMS
 from spatialindex.errors import InvalidArgumentError, did_you_mean
 from spatialindex.scenes import motions, placements
 from spatialindex.scenes.recording import SUFFIXES, Recording
+from spatialindex.specifications import specified
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -335,23 +336,16 @@ def parse_specification(text: str) -> Recording:
     >>> parse_specification("thin:n=1e4,aspect=20")
     <Recording 'thin': 1 frame of 10000 objects, 2D>
     """
-    kind, _, rest = text.partition(":")
-    kind = kind.strip()
+    kind = text.partition(":")[0].strip()
     if kind not in _KINDS:
         raise InvalidArgumentError(f"unknown kind of scene {kind!r}; {_nearest(kind, _KINDS)}")
     whole = {option.name: isinstance(option.default, int) for option in _KINDS[kind].options}
     whole |= dict.fromkeys(_COMMON, True)
     options: dict[str, float] = {}
-    for part in rest.split(",") if rest.strip() else []:
-        name, equals, word = (piece.strip() for piece in part.partition("="))
-        if not equals or not name or not word:
-            raise InvalidArgumentError(
-                f"{text!r}: {part.strip()!r} is not option=number, as in {kind}:n=10000,seed=2"
-            )
+    _, words = specified(text, form="option=number", sample=f"{kind}:n=10000,seed=2")
+    for name, word in words.items():
         if name not in whole:
             raise InvalidArgumentError(f"{kind} has no option {name!r}; {_nearest(name, whole)}")
-        if name in options:
-            raise InvalidArgumentError(f"{text!r}: {name} is given twice")
         options[name] = _parsed(kind, name, word, whole[name])
     return generate(kind, **options)  # type: ignore[arg-type]  # whole where they have to be
 
