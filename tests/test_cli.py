@@ -1,11 +1,14 @@
 """The command: what it prints, its exit codes, and one line for what cannot be meant."""
 
 import contextlib
+import errno
+import io
 import json
 import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import numpy as np
@@ -163,6 +166,7 @@ def test_piped_output_has_no_control_characters(recording):
         (["compare", "uniform:n=10", "--structures", ","], "--structures ',' names none"),
         (["compare", "uniform:n=10", "--structures", "hash-grid,hash-grid"], "is there twice"),
         (["compare", "uniform:n=10", "--param", "cell_size=2"], "is not name.key=value"),
+        (["compare", "uniform:n=10", "--param", "grid.cell_size="], "is not name.key=value"),
         (["compare", "uniform:n=10", "--param", "gird.cell_size=2"], "unknown structure 'gird'"),
         (
             ["compare", "uniform:n=10", "--param", "hash-grid.cell=2"],
@@ -249,9 +253,67 @@ def test_too_little_memory_is_one_line_and_exit_code_2(monkeypatch):
     assert_refused(run("compare", "uniform:n=9"), "not enough memory")
 
 
-def test_a_reader_that_goes_away_is_no_error(recording):
+SHORT = {
+    "compare": ["uniform:n=9", "--structures", "brute-force", "--budget", "1"],
+    "advise": ["uniform:n=9", "--budget", "0.1"],
+    "tune": ["uniform:n=9", "--budget", "0.1"],
+    "info": ["uniform:n=9"],
+    "play": ["uniform:n=9,frames=3"],
+    "generate": ["uniform:n=9", "scene.npz"],
+    "warmup": ["--structures", "brute-force"],
+    "--help": [],
+}
+"""Every command, and what it needs to print something soon."""
+
+
+class Full(io.StringIO):
+    """A file on a full disk."""
+
+    def write(self, _):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_every_command_is_tried_on_a_full_disk():
+    assert set(SHORT) == {*command.commands, "--help"}
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_output_on_a_full_disk_is_one_line_and_exit_code_2(name, monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    with redirect_stdout(Full()) as full:
+        code = command.run([name, *SHORT[name]])
+        assert sys.stdout is full
+    words = f"standard output cannot be written: {os.strerror(errno.ENOSPC)}"
+    assert capsys.readouterr().err == f"spatialindex: {words}\n"
+    assert code == 2
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no file that is always full")
+@pytest.mark.parametrize("is_unbuffered", [False, True])
+def test_a_process_ends_quietly_on_a_full_disk(is_unbuffered):
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    environment |= {"PYTHONUNBUFFERED": "1" if is_unbuffered else ""}
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        start = [sys.executable, "-m", "spatialindex", "info", "uniform:n=9"]
+        for stderr in (subprocess.PIPE, full):
+            done = subprocess.run(
+                start, stdout=full, stderr=stderr, env=environment, check=False, text=True
+            )
+            assert done.returncode == 2
+            if stderr is not full:
+                assert done.stderr.count("\n") == 1
+
+
+def test_closed_output_is_no_error():
+    code = "import sys; sys.stdout = None; from spatialindex.cli import main; "
+    result = process("info", "uniform:n=9", code=f"{code}sys.exit(main())")
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("name", ["info", "play", "--help"])
+def test_a_reader_that_goes_away_is_no_error(name):
     child = subprocess.Popen(
-        [sys.executable, "-m", "spatialindex", "info", str(recording)],
+        [sys.executable, "-m", "spatialindex", name, *SHORT[name]],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=os.environ | {"PYTHONPATH": str(ROOT)},

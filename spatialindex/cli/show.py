@@ -52,12 +52,8 @@ def stdout_console() -> Console:
     """Return a console as wide as the terminal, and wide where output goes elsewhere."""
     from rich.console import Console
 
-    class PipedConsole(Console):
-        def on_broken_pipe(self) -> None:
-            raise BrokenPipeError  # rich would end the process with 1, which means "differs" here
-
     is_wide = not sys.stdout.isatty() and "COLUMNS" not in os.environ
-    return PipedConsole(file=sys.stdout, highlight=False, width=_PIPED_WIDTH if is_wide else None)
+    return Console(file=sys.stdout, highlight=False, width=_PIPED_WIDTH if is_wide else None)
 
 
 def print_rich(*parts: RenderableType) -> None:
