@@ -73,6 +73,7 @@ def test_parts_of_a_split_index_are_tried_where_something_rests():
     tried = candidates(replace(TRAITS, asleep_share=0.5))
     parts = [parameters["dynamic"] for name, parameters in tried if name == "split" and parameters]
     assert parts == ["bvh", "sweep-and-prune", "hierarchical-grid", "loose-quadtree"]
+    assert candidates(replace(TRAITS, static_share=1.0)) == candidates(TRAITS)  # none moves
 
 
 # Who stays, who is taken
@@ -89,14 +90,18 @@ def test_the_fastest_is_taken_and_the_slow_go_no_farther(scene, timed):
     assert [choice.round for choice in advice.choices] == [3, 3, 1]
     assert advice.choices[2].note == "3 times the best of round 1"
     assert [choice.ratio for choice in advice.choices] == [1.0, 1.2, 3.0]
-    assert advice.words.startswith("take brute-force: fastest per frame: brute-force, 1,000 ms")
+    assert advice.words.startswith("take brute-force; fastest per frame: brute-force, 1,000 ms")
 
 
 def test_variants_of_the_best_are_tried_in_the_last_round(scene, timed):
     seconds, rounds = timed
     seconds.update({"brute-force": 9.0, "hash-grid": 9.0, "bvh": 1.0})
-    si.advise(scene, JOBS, budget=20.0)
+    advice = si.advise(scene, JOBS, budget=20.0)
     assert rounds[2] == ["bvh", "bvh leaf_size=5"]  # 14 is more than a leaf may hold
+    assert advice.words == (
+        "take bvh; fastest per frame: bvh, 1,000 ms median (pairs), 9x ahead of brute-force in "
+        "round 1"
+    )
 
 
 @pytest.mark.parametrize(("took", "taken"), [(0.97, "bvh"), (0.9, "bvh leaf_size=5")])
@@ -167,11 +172,15 @@ def test_traits_are_the_figures_of_the_scene(traits):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({}, "all about one size: the largest box is 1 times as long"),
+        ({}, "all about one size: the largest box is as long as the median one"),
+        ({"largest_to_median": 0.0}, "the largest box is 0 times as long as the median one"),
+        ({"largest_to_median": 2271.3, "partners": 712.0}, "the largest box is 2,270 times as"),
+        ({"largest_to_median": 2271.3, "partners": 712.0}, "meets about 710 others"),
         ({"largest_to_median": 250.0}, "many sizes: the largest box is 250 times as long"),
         ({"static_share": 0.25}, "at rest: 25% static, 0% asleep"),
         ({}, "by 0.1 edges of a median box (coherent)"),
         ({"displacement": 40.0}, "by 40 edges of a median box (it jumps)"),
+        ({"displacement": 0.0}, "motion: 100% of the boxes change in a frame"),
     ],
 )
 def test_traits_are_told_in_words(changes, words):

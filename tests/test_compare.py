@@ -794,6 +794,53 @@ def test_a_verdict_compares_frames_that_both_were_timed_on():
     assert (verdict.ratio, verdict.frames, verdict.won) == (4.0, 1, 1)
 
 
+def test_a_verdict_ranks_by_the_frames_that_all_were_timed_on():
+    rows = [row_of("grid", 3e-3), row_of("scan", 2e-3), row_of("tree", 9e-3)]
+    series = {
+        "grid": dict.fromkeys(range(7), 1e-3) | dict.fromkeys(range(7, 9), 5e-3),
+        "scan": dict.fromkeys(range(7), 2e-3),
+        "tree": dict.fromkeys(range(9), 9e-3),
+    }
+    verdict = decide(rows, ("pairs",), series)
+    assert (verdict.fastest, verdict.against, verdict.ratio) == ("grid", "scan", 2.0)
+
+
+def test_a_verdict_is_not_clear_when_one_is_ahead_whose_time_was_up():
+    rows = [row_of("grid", 2e-3), row_of("scan", 5e-3), row_of("tree", 1e-3, candidates=5)]
+    series = {
+        "grid": dict.fromkeys(range(8), 2e-3),
+        "scan": dict.fromkeys(range(8), 5e-3),
+        "tree": {0: 1e-3, 1: 1e-3},
+    }
+    verdict = decide(rows, ("pairs",), series)
+    assert verdict.words == (
+        "no clear winner: grid, 2.00 ms median (pairs), was timed throughout, but tree, timed in 2 "
+        "of 8 frames only, is 2.00x ahead there; a larger budget tells"
+    )
+    assert (verdict.fastest, verdict.is_clear, verdict.reasons) == ("grid", False, ())
+
+
+def test_counts_of_other_frames_are_no_reasons():
+    rows = [
+        row_of("grid", 1e-3, candidates=10, frames=9),
+        row_of("scan", 4e-3, candidates=90, frames=2),
+    ]
+    series = {row.label: dict.fromkeys(range(4), row.frame.median) for row in rows}
+    verdict = decide(rows, ("pairs",), series)
+    assert verdict.reasons == ("pairs 1.00 ms against 4.00 ms",)
+
+
+def test_who_was_timed_in_few_frames_is_not_marked_as_the_best(moving):
+    result = compare(moving, ["brute-force", "hash-grid"])
+    first, second, floor = result.rows
+    few = replace(first.frame, median=1e-9, samples=1)
+    work = replace(first.work, candidates=1, frames=1)
+    rows = (replace(first, frame=few, work=work), second, floor)
+    text = drawn(replace(result, rows=rows))
+    assert "0.000*" not in text
+    assert "of early frames only: brute-force" in text
+
+
 def test_a_verdict_is_not_clear_when_the_slower_one_often_wins():
     rows = [row_of("grid", 2.0e-3), row_of("scan", 2.5e-3)]
     series = {

@@ -150,7 +150,9 @@ def test_powers_of_two_are_the_only_edges_of_a_hierarchical_grid(scene, monkeypa
 def test_a_budget_that_is_used_up_is_said(scene, monkeypatch):
     monkeypatch.setattr(tuning, "compare", model(valley_at(7.0)))
     found = si.tune(scene, jobs=JOBS, budget=1e-9)
-    assert any("the budget is used up" in words for words in found.notes)
+    (words,) = (words for words in found.notes if words.startswith("the budget is used up: "))
+    smaller = f"values smaller than {found.points[0].value:.6g}"
+    assert words.endswith(f"{smaller} and more values near the best were not tried")
 
 
 def test_a_scene_of_points_starts_at_the_edge_that_the_grid_chooses():

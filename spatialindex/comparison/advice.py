@@ -21,13 +21,13 @@ import numpy as np
 
 from spatialindex import registry
 from spatialindex.comparison.facts import scene_facts
-from spatialindex.comparison.planning import estimated_pairs
+from spatialindex.comparison.planning import estimated_pairs, spread
 from spatialindex.comparison.recommendations import Advice, Choice, Traits
 from spatialindex.comparison.results import DEFAULT_JOBS
 from spatialindex.comparison.runner import check_settings, compare, frames_to_play
 from spatialindex.comparison.sampling import excerpt
 from spatialindex.comparison.tuning import own_value, snapped
-from spatialindex.comparison.verdict import decide
+from spatialindex.comparison.verdict import decide, milliseconds, ranked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -54,6 +54,7 @@ _QUADRATIC, _MOST_SCANNED = "brute-force", 50_000
 _SPLIT = "split"
 _RESTING = 0.02  # share of the objects from which on the parts of a split index are tried
 _PARTS = ("bvh", "sweep-and-prune", "hierarchical-grid", "loose-quadtree", "loose-octree")
+_LOOKS = 9  # frames in which it is measured how far things move
 _VARIANTS = (0.6, 1.7)  # of a parameter: about where the valley of a good value ends
 
 
@@ -133,7 +134,8 @@ def candidates(traits: Traits) -> list[Candidate]:
         if traits.ndim in entry.ndims
         and not (entry.name == _QUADRATIC and traits.objects > _MOST_SCANNED)
     ]
-    is_split = traits.static_share + traits.asleep_share >= _RESTING
+    resting = traits.static_share + traits.asleep_share
+    is_split = resting >= _RESTING and traits.static_share < 1.0  # else its dynamic part is empty
     names = [name for name, _ in chosen]
     if is_split and _SPLIT in names:
         chosen += [(_SPLIT, {"dynamic": part}) for part in _PARTS if part in names]
@@ -165,13 +167,16 @@ def _displacement(recording: Recording, last: int, edge: float) -> float:
     """Return how far boxes that move do so in a frame, median, in edges."""
     if last < 2 or not edge:
         return 0.0
-    ndim, t = recording.ndim, max(1, last // 2)
-    before, now = recording.boxes[t - 1], recording.boxes[t]
-    both = recording.alive[t - 1] & recording.alive[t]
-    with np.errstate(over="ignore", invalid="ignore"):
-        shift = np.abs((now - before)[both])
-    moved = shift[(shift > 0).any(axis=1)]
-    return float(np.median(moved[:, :ndim].max(axis=1))) / edge if len(moved) else 0.0
+    distances = []
+    for t in spread(last - 1, _LOOKS):
+        before, now = recording.boxes[t], recording.boxes[t + 1]
+        both = recording.alive[t] & recording.alive[t + 1]
+        with np.errstate(over="ignore", invalid="ignore"):
+            shift = np.abs((now - before)[both])
+        moved = shift[(shift > 0).any(axis=1)]
+        distances.append(moved[:, : recording.ndim].max(axis=1))
+    found = np.concatenate(distances)
+    return float(np.median(found)) / edge if len(found) else 0.0
 
 
 def _variants(best: Candidate, sample: Recording) -> list[Candidate]:
@@ -244,12 +249,12 @@ class _Contest:
         self._final = result
         played = result.scene.frames
         self._rounds.append(
-            f"round {turn + 1}: {len(field)} structures on {played:,} of {self._last:,} "
-            f"frame{'s' * (self._last != 1)}, checked: {result.checked.words}"
+            f"round {turn + 1}: {len(field)} structure{'s' * (len(field) != 1)} on {played:,} of "
+            f"{self._last:,} frame{'s' * (self._last != 1)}, checked: {result.checked.words}"
         )
-        ranked = self._note(turn, result)
+        places = self._note(turn, result)
         most = None if is_last else _MOST[turn]
-        stays = [row for row, ratio in ranked if is_last or ratio <= _STAYS[turn]][:most]
+        stays = [row for row, ratio in places if is_last or ratio <= _STAYS[turn]][:most]
         return [(row.name, row.parameters) for row in stays]
 
     def _told(self, turn: int) -> Progress | None:
@@ -275,22 +280,21 @@ class _Contest:
 
     def _note(self, turn: int, result: Comparison) -> list[tuple[Row, float]]:
         """Keep what a round says of each; return those that were timed, the best first."""
-        timed = [row for row in result.rows if row.status == "ok" and row.frame is not None]
-        timed.sort(key=lambda row: row.frame.median if row.frame else 0.0)
-        least = timed[0].frame.median if timed and timed[0].frame else 1.0
-        ranked = [(row, row.frame.median / max(least, 1e-12)) for row in timed if row.frame]
-        for row, ratio in ranked:
+        places = [(row, ratio) for row, ratio, _ in ranked(result.rows, result.series)]
+        for row, ratio in places:
             assert row.frame is not None
             self._keep(row, row.frame.median, ratio, turn)
+        timed = [row for row, _ in places]
         for row in result.rows:
             if row.status != "floor" and row not in timed:
                 self._keep(row, None, None, turn)
-        return ranked
+        return places
 
     def _keep(self, row: Row, seconds: float | None, ratio: float | None, turn: int) -> None:
         note = row.note
         if ratio is not None and turn < len(_STAYS) and ratio > _STAYS[turn]:
             note = f"{ratio:.3g} times the best of round {turn + 1}"
+        self._choices.pop(row.label, None)  # its place is that of this round
         self._choices[row.label] = Choice(
             *(row.label, row.name, dict(row.parameters), row.status),
             *(seconds, ratio, turn + 1, note),
@@ -302,7 +306,7 @@ class _Contest:
         assert final is not None
         timed = [choice for choice in self._choices.values() if choice.seconds is not None]
         others = [choice for choice in self._choices.values() if choice.seconds is None]
-        timed.sort(key=lambda choice: (-choice.round, choice.ratio))
+        timed.sort(key=lambda choice: -choice.round)  # in a round they are the best first
         fastest = timed[0] if timed else None
         if fastest is not None and fastest.parameters:
             limit = _PLAIN * (fastest.ratio or 1.0)
@@ -331,14 +335,22 @@ class _Contest:
         """Compare the first choice with the best other structure that came as far."""
         if not timed:
             return (), (), "no structure was timed"
+        places = [row for row, _, _ in ranked(final.rows, final.series)]
         own = final.row(timed[0].label)
-        assert own.frame is not None
-        ranked = [row for row in final.rows if row.status == "ok" and row.frame and row is not own]
-        faster = [row for row in ranked if row.frame and row.frame.median < own.frame.median]
-        rivals = [row for row in ranked if row not in faster]
+        faster = places[: places.index(own)]
+        rivals = places[len(faster) + 1 :]
         rivals = [row for row in rivals if row.name != own.name] or rivals
         verdict = decide([own, *rivals], final.frame_jobs, final.series)
-        words = f"take {own.label}: {verdict.words}"
+        words = f"take {own.label}; {verdict.words}"
+        behind = [choice for choice in timed if choice.name != own.name]
+        if behind and all(row.name == own.name for row in rivals):
+            # no other structure came so far as to be in the verdict
+            assert own.frame is not None
+            words = (
+                f"take {own.label}; fastest per frame: {own.label}, "
+                f"{milliseconds(own.frame.median)} ms median ({'+'.join(final.frame_jobs)}), "
+                f"{behind[0].ratio:.3g}x ahead of {behind[0].label} in round {behind[0].round}"
+            )
         if faster:
             words += f"; with parameters, {faster[0].label} is no more than {_PLAIN - 1:.0%} faster"
         return verdict.reasons, verdict.contrary, words

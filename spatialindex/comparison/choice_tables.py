@@ -84,7 +84,7 @@ def draw_advice(advice: Advice) -> RenderableType:
     parts += [Text(f"note: {printable(words)}", "yellow") for words in advice.notes]
     parts += [Text(), _choice_table(advice), Text()]
     parts += [
-        Text("x best: times as long as the best of that round, in alternation with it", "dim"),
+        Text("ms: of the frames of that round; x best: times as long as the best in it", "dim"),
         Text(advice.final.machine.words, "dim"),
     ]
     return Group(*parts, Text(), Text(advice.words, "bold"), Text(advice.code))

@@ -90,9 +90,9 @@ class Entrant:
         """Take it out, and say why."""
         self.status, self.note = status, note
 
-    def work(self, *, has_pairs: bool) -> Work | None:
-        """Sum up the statistics."""
-        stats = self.stats
+    def work(self, *, frames: int, has_pairs: bool) -> Work | None:
+        """Sum up the statistics of the first `frames` frames in which they were taken."""
+        stats = self.stats[:frames]
         if not stats:
             return None
         return Work(

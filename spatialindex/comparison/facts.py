@@ -70,7 +70,7 @@ class SceneFacts:
             if count:
                 figures.append(f"{count:,} {words}")
         if self.frames > 1:
-            figures.append(f"{self.moved:,.1f} move a frame")
+            figures.append(f"{self.moved:,.1f}".removesuffix(".0") + " move a frame")
         return ", ".join(figures)
 
 

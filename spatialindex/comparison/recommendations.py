@@ -51,23 +51,36 @@ class Traits:
     @property
     def words(self) -> tuple[str, ...]:
         """The same in words, a line a trait."""
-        sizes = "all about one size" if self.largest_to_median < _MANY_SIZES else "many sizes"
+        is_even = self.largest_to_median < _MANY_SIZES
+        sizes = f"{'all about one size' if is_even else 'many sizes'}: the largest box is "
+        if 0.0 < self.largest_to_median < 1.005:
+            sizes += "as long as the median one"
+        else:
+            sizes += f"{_figure(self.largest_to_median, 3)} times as long as the median one"
         lines = [
             f"{self.objects:,} objects in {self.ndim}D, {self.frames:,} "
             f"frame{'s' * (self.frames != 1)}",
-            f"{sizes}: the largest box is {self.largest_to_median:,.3g} times as long as the "
-            "median one",
-            f"density: a box meets about {self.partners:,.2g} others",
+            sizes,
+            f"density: a box meets about {_figure(self.partners, 2)} others",
         ]
         if self.static_share or self.asleep_share:
             lines.append(f"at rest: {self.static_share:.0%} static, {self.asleep_share:.0%} asleep")
         if self.frames > 1:
-            how = "coherent" if self.displacement <= _COHERENT else "it jumps"
-            lines.append(
-                f"motion: {self.moved_share:.0%} of the boxes change in a frame, by "
-                f"{self.displacement:.2g} edges of a median box ({how})"
-            )
+            motion = f"motion: {self.moved_share:.0%} of the boxes change in a frame"
+            if self.displacement:
+                how = "coherent" if self.displacement <= _COHERENT else "it jumps"
+                motion += f", by {_figure(self.displacement, 2)} edges of a median box ({how})"
+            lines.append(motion)
         return tuple(lines)
+
+
+def _figure(value: float, digits: int) -> str:
+    """Write a number with few digits, and without an exponent where people read none.
+
+    >>> _figure(2271.3, 3), _figure(0.0345, 2), _figure(1e30, 2)
+    ('2,270', '0.034', '1e+30')
+    """
+    return f"{float(f'{value:.{digits}g}'):,.12g}"
 
 
 @dataclass(frozen=True)

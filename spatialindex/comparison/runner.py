@@ -25,7 +25,7 @@ from spatialindex.comparison.results import (
     Settings,
 )
 from spatialindex.comparison.timing import Player, frame_jobs, time_all
-from spatialindex.comparison.verdict import decide
+from spatialindex.comparison.verdict import decide, is_whole
 from spatialindex.comparison.verification import verify
 from spatialindex.comparison.warm import warm_up
 from spatialindex.constants import AMONG
@@ -168,9 +168,11 @@ def compare(
     )
 
     in_frame = frame_jobs(jobs, play.frames)
+    counted = _counted_frames(entrants)
     timed = {player.label: player for player in players}
     rows = [
-        _row(entrant, timed.get(entrant.label), plan, play.frames, in_frame) for entrant in entrants
+        _row(entrant, timed.get(entrant.label), plan, play.frames, in_frame, counted)
+        for entrant in entrants
     ]
     rows.append(_empty_row(timed[EMPTY], in_frame))
     series = {label: player.per_frame(in_frame) for label, player in timed.items()}
@@ -321,8 +323,20 @@ def _players(play: Playback, entrants: Sequence[Entrant], last_planned: int) -> 
     return [*players, Player(EMPTY, Nothing, play.frames)]
 
 
+def _counted_frames(entrants: Sequence[Entrant]) -> int:
+    """Return how many frames figures of work are of, so that they are of the same ones."""
+    counts = [len(entrant.stats) for entrant in entrants if entrant.status == "ok"]
+    most = max(counts, default=0)
+    return min((count for count in counts if count and is_whole(count, most)), default=0)
+
+
 def _row(
-    entrant: Entrant, player: Player | None, plan: Plan, frames: int, in_frame: tuple[str, ...]
+    entrant: Entrant,
+    player: Player | None,
+    plan: Plan,
+    frames: int,
+    in_frame: tuple[str, ...],
+    counted: int,
 ) -> Row:
     """Put together what is known of a contestant; one that is not right has no times."""
     timed = player if player is not None and entrant.status == "ok" else None
@@ -337,7 +351,7 @@ def _row(
         checked=entrant.checked,
         plays=timed.plays if timed else 0,
         compile=entrant.compile,
-        work=entrant.work(has_pairs=plan.pairs) if entrant.status == "ok" else None,
+        work=entrant.work(frames=counted, has_pairs=plan.pairs) if entrant.status == "ok" else None,
         build=timed.timing("build") if timed else None,
         update=timed.timing("update") if timed else None,
         pairs=timed.timing("pairs") if timed else None,

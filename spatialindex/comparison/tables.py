@@ -16,7 +16,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from spatialindex.comparison.verdict import milliseconds
+from spatialindex.comparison.verdict import is_whole, milliseconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -51,20 +51,33 @@ class _Column:
     def cells(self, rows: Sequence[Row]) -> list[Text]:
         """Return the cells, the best marked."""
         values = [self.value(row) for row in rows]
+        fair = _whole_rows(rows)
         ranked = [
             value
             for row, value in zip(rows, values, strict=True)
-            if value is not None and row.status == "ok"
+            if value is not None and row in fair
         ]
         marks = self.is_ranked and len(ranked) > 1
         least = self.write(min(ranked)) if marks else None
         cells = []
         for row, value in zip(rows, values, strict=True):
             words = "-" if value is None else self.write(value)
-            is_best = marks and row.status == "ok" and words == least
+            is_best = marks and row in fair and words == least
             style = "bold green" if is_best else ("dim" if row.status == "floor" else "")
             cells.append(Text(f"{words}{_BEST if is_best else ' '}", style))
         return cells
+
+
+def _whole_rows(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows that can be the best: right, and measured in as many frames as others."""
+    right = [row for row in rows if row.status == "ok"]
+    most = max((_frames(row) for row in right), default=0)
+    return [row for row in right if is_whole(_frames(row), most)]
+
+
+def _frames(row: Row) -> int:
+    """Return in how many frames a row was timed."""
+    return row.frame.samples if row.frame else 0
 
 
 def draw(result: Comparison, width: int) -> RenderableType:
@@ -90,8 +103,8 @@ def _figures(result: Comparison, width: int) -> list[RenderableType]:
     parts: list[RenderableType] = [Text(), Text(f"times in ms, median and worst {of_what}", "bold")]
     parts += _tables(result.rows, _time_groups(result), width)
     if any(row.work is not None for row in result.rows):
-        parts += [Text(), Text("work and memory, median frame", "bold")]
         rows = [row for row in result.rows if row.work is not None]
+        parts += [Text(), Text.assemble(("work and memory, median frame", "bold"), _early(rows))]
         parts += _tables(rows, _work_groups(result), width)
     pairs = f"pairs among {result.settings.among}"
     return [
@@ -106,6 +119,13 @@ def _figures(result: Comparison, width: int) -> list[RenderableType]:
         ),
         Text(result.machine.words, "dim"),
     ]
+
+
+def _early(rows: Sequence[Row]) -> str:
+    """Say whose work was counted in fewer frames than that of others."""
+    counts = {row.label: row.work.frames for row in rows if row.work}
+    short = [label for label, count in counts.items() if count < max(counts.values())]
+    return f"; of early frames only: {', '.join(short)}" if short else ""
 
 
 def _scene(result: Comparison) -> Text:

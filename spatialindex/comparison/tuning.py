@@ -196,6 +196,7 @@ class _Sweep:
         self._own: CurvePoint | None = None
         self._failed: dict[float, str] = {}
         self._notes: list[str] = []
+        self._unfinished: list[str] = []  # what there was no time for
         self._last: Comparison | None = None
         self._world = _longest(sample)
         self.usual = self._usual()
@@ -316,7 +317,9 @@ class _Sweep:
         for direction in (1, -1):
             for value in self._outward(direction, step):
                 if not self._has_time():
-                    self._notes.append(f"the walk ended before {value:.6g}: the budget is used up")
+                    side = "larger" if direction > 0 else "smaller"
+                    end = (max if direction > 0 else min)(self._points)
+                    self._unfinished.append(f"values {side} than {end:.6g}")
                     break
                 self._measure([value], 2)
 
@@ -356,7 +359,7 @@ class _Sweep:
             return
         while (value := self._between()) is not None:
             if not self._has_time():
-                self._notes.append("not refined to the end: the budget is used up")
+                self._unfinished.append("more values near the best")
                 return
             self._measure([value], 3)
             if value in self._failed:
@@ -435,6 +438,10 @@ class _Sweep:
         sampled = f"{self._sample.frames:,} of {self._frames:,} frames, in runs spread over them"
         if self._sample.frames < self._frames:
             self._notes.insert(0, f"measured on {sampled}")
+        if self._unfinished:
+            *most, last = self._unfinished
+            what = " and ".join(filter(None, (", ".join(most), last)))
+            self._notes.append(f"the budget is used up: {what} were not tried")
         return Curve(
             structure=self._structure,
             parameter=self._parameter.name,
