@@ -77,7 +77,7 @@ class Traits:
 def _figure(value: float, digits: int) -> str:
     """Write a number with few digits, and without an exponent where people read none.
 
-    >>> _figure(2271.3, 3), _figure(0.0345, 2), _figure(1e30, 2)
+    >>> _figure(2271.3, 3), _figure(0.0341, 2), _figure(1e30, 2)
     ('2,270', '0.034', '1e+30')
     """
     return f"{float(f'{value:.{digits}g}'):,.12g}"
