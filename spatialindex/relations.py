@@ -104,21 +104,31 @@ class Relations(Content):
     def _all_pairs(self, rule: int, *, sort: bool, workers: int) -> NDArray[np.int64]:
         """Return pairs from scratch."""
         rows = self._structure.pairs(rule, limit=self.max_rows, workers=workers)
-        labels = self._table.labels()
-        return named_rows(rows, 0, labels, labels, is_pair=True, sort=sort, workers=workers)
+        return self._named_pairs(rows, sort=sort, workers=workers)
 
     def _changed_pairs(self, kept: KeptPairs, rule: int, *, workers: int) -> NDArray[np.int64]:
         """Return the kept pairs, less those of changed objects, plus what these touch now."""
-        table = self._table
-        marks, changed = kept.marks(table)
-        # two changed objects find each other twice
+        marks, changed = kept.marks(self._table)
+        rows = self._pairs_of(changed, marks, rule, workers=workers)
+        found = self._named_pairs(rows, sort=True, workers=workers)
+        return kept.merged(self._table, marks, found)
+
+    def _pairs_of(
+        self, slots: NDArray[np.int32], marks: NDArray[np.uint8], rule: int, *, workers: int
+    ) -> NDArray[np.int32]:
+        """Return the pairs that slots are in, all of them marked, each once, as rows of slots."""
+        # two that ask find each other twice
         limit = min(2 * self.max_rows, NO_LIMIT)
-        rows = self._structure.touching(changed, rule, limit=limit, workers=workers)
-        ids = table.slot_ids[rows]
-        rows = rows[(marks[rows[:, 1]] == 0) | (ids[:, 0] < ids[:, 1])]
-        labels = table.labels()
-        found = named_rows(rows, 0, labels, labels, is_pair=True, sort=True, workers=workers)
-        return kept.merged(table, marks, found)
+        rows = self._structure.touching(slots, rule, limit=limit, workers=workers)
+        ids = self._table.slot_ids[rows]
+        return np.asarray(rows[(marks[rows[:, 1]] == 0) | (ids[:, 0] < ids[:, 1])])
+
+    def _named_pairs(
+        self, rows: NDArray[np.int32], *, sort: bool, workers: int
+    ) -> NDArray[np.int64]:
+        """Turn rows of slots into rows of ids, the smaller first."""
+        labels = self._table.labels()
+        return named_rows(rows, 0, labels, labels, is_pair=True, sort=sort, workers=workers)
 
     def iter_pairs(
         self,

@@ -137,8 +137,12 @@ class World:
         return report
 
 
-def make(roles="default", ndim=2):
-    return World(si.SplitIndex(ndim, **ROLES[roles]))
+def make(roles="default", ndim=2, *, is_kept=None):
+    """Make a world; pairs are kept by what is measured, or always, or never."""
+    world = si.SplitIndex(ndim, **ROLES[roles])
+    if is_kept is not None:
+        world._structure.kept_share = np.inf if is_kept else -1.0
+    return World(world)
 
 
 def boxes(rng, n, ndim=2, side=12):
@@ -470,11 +474,13 @@ def test_flags_that_are_none_are_refused():
 # Many steps
 
 
-@pytest.mark.parametrize("ndim", [2, 3])
-@pytest.mark.parametrize("roles", ROLES)
-def test_events_of_many_steps_are_differences_of_pairs(roles, ndim):
+@pytest.mark.parametrize(
+    ("roles", "ndim", "is_kept"),
+    [*((roles, ndim, None) for roles in ROLES for ndim in (2, 3)), ("default", 2, True)],
+)
+def test_events_of_many_steps_are_differences_of_pairs(roles, ndim, is_kept):
     rng = np.random.default_rng(7)
-    world = make(roles, ndim)
+    world = make(roles, ndim, is_kept=is_kept)
     n = 150
     world.insert(
         boxes(rng, n, ndim),
@@ -499,9 +505,7 @@ def test_events_of_many_steps_are_differences_of_pairs(roles, ndim):
 
 def test_kept_and_fresh_pairs_make_the_same_events():
     rng = np.random.default_rng(8)
-    keeping, fresh = make(), make()
-    keeping.world._structure.kept_share = np.inf
-    fresh.world._structure.kept_share = -1.0
+    keeping, fresh = make(is_kept=True), make(is_kept=False)
     for world in (keeping, fresh):
         world.insert(boxes(np.random.default_rng(1), 200, side=20))
     for _ in range(6):
@@ -512,6 +516,58 @@ def test_kept_and_fresh_pairs_make_the_same_events():
             world.step()
             world.world.pairs()
             world.world.validate()
+
+
+REST = {
+    "wakes": lambda w: w.set_state(3, asleep=False),
+    "wakes and moves away": lambda w: (w.set_state(3, asleep=False), w.update(3, AWAY)),
+    "moves in its sleep": lambda w: w.update(3, AWAY),
+    "can be met no more": lambda w: w.set_state(3, mask=0),
+    "becomes a sensor": lambda w: w.set_state(3, sensor=True),
+    "becomes static": lambda w: w.set_state([3, 4], static=True),
+    "is removed": lambda w: w.remove(3),
+    "is replaced by a sleeper": lambda w: (w.remove(3), w.insert(HERE, 3, asleep=True)),
+    "is replaced by one awake": lambda w: (w.remove(3), w.insert(HERE, 3)),
+    "leaves its slot to another": lambda w: (w.remove(3), w.insert(HERE, 2**40, asleep=True)),
+    "falls asleep with all others": lambda w: w.set_state(None, asleep=True),
+    "wakes with all others": lambda w: w.set_state(None, asleep=False),
+    "goes with all others": lambda w: w.clear(),
+    "moves and all is rebuilt": lambda w: (w.update(3, AWAY), w.world.rebuild()),
+}
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+@pytest.mark.parametrize("change", REST)
+def test_pairs_of_sleepers_follow_a_sleeper_that(change, is_kept):
+    world = make(is_kept=is_kept)
+    asleep, static = np.arange(8) > 1, np.arange(8) == 7
+    world.insert([HERE] * 8, asleep=asleep & ~static, static=static)
+    world.step()
+    assert world.step().stats.asleep == 15
+    REST[change](world)
+    for box in (None, AWAY, HERE):
+        if box is not None and 0 in world.model.ids:
+            world.update(0, box)
+        world.step()
+        world.world.validate()
+
+
+def test_sleepers_are_not_asked_while_only_others_change():
+    world = make(is_kept=True)
+    world.insert([HERE] * 6, asleep=np.arange(6) > 1)
+    world.step()
+    asked = []
+    touching = world.world._structure.touching
+    world.world._structure.touching = lambda slots, *rest, **options: (
+        asked.append(slots.tolist()) or touching(slots, *rest, **options)
+    )
+    world.update(1, [0.0, 0, 2, 2])
+    world.step()
+    assert asked == [[1]]
+    asked.clear()
+    world.update([1, 4], [HERE, AWAY])
+    world.step()
+    assert asked == [[1, 4], [4]]
 
 
 # A tracker alone
@@ -584,14 +640,14 @@ FLAGS = st.fixed_dictionaries(
 )
 
 
-def step_machine(roles, ndim):
+def step_machine(roles, ndim, is_kept):
     """Make a machine of steps, between which anything happens, several times if need be."""
     box = draw.boxes(ndim)
 
     class Steps(RuleBasedStateMachine):
         @initialize()
         def start(self):
-            self.world = make(roles, ndim)
+            self.world = make(roles, ndim, is_kept=is_kept)
 
         def picked(self, picks):
             known = self.world.model.ids.tolist()
@@ -654,8 +710,10 @@ def step_machine(roles, ndim):
     return Steps
 
 
-@pytest.mark.parametrize("ndim", [2, 3])
-@pytest.mark.parametrize("roles", ["default", "scanned"])
-def test_steps_of_any_history_return_what_the_oracle_does(roles, ndim):
-    machine = step_machine(roles, ndim)
+@pytest.mark.parametrize(
+    ("roles", "ndim", "is_kept"),
+    [("default", 2, True), ("default", 3, None), ("scanned", 2, None), ("scanned", 3, True)],
+)
+def test_steps_of_any_history_return_what_the_oracle_does(roles, ndim, is_kept):
+    machine = step_machine(roles, ndim, is_kept)
     run_state_machine_as_test(machine, settings=settings(stateful_step_count=25, max_examples=60))

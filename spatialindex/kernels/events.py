@@ -5,41 +5,89 @@ Both are in canonical order, so one pass over both finds what only one has, in c
     before  (1, 2) (1, 5) (4, 5)
     now     (1, 2) (3, 5) (4, 5)      ended: (1, 5)   began: (3, 5)
 
-Rows may have codes: bit 0 `TO_SENSOR`, a sensor is in the pair; bit 1 `IN_MOTION`, somebody in it
-is awake and not static. A contact of which a member becomes a sensor has ended, and a pair with a
-sensor has begun.
+Rows may have codes: bit 0 `TO_SENSOR`, a sensor is in the pair. A contact of which a member becomes
+a sensor has ended, and a pair with a sensor has begun.
 """
 
 import numpy as np
 
 from spatialindex.kernels.jit import kernel
-from spatialindex.kernels.roles import RESTING, SENSOR
+from spatialindex.kernels.roles import SENSOR
 
-__all__ = ["IN_MOTION", "TO_SENSOR", "classify_rows", "compare_rows", "first_disorder"]
+__all__ = [
+    "TO_SENSOR",
+    "classify_rows",
+    "compare_rows",
+    "first_disorder",
+    "merge_rows",
+    "part_rows",
+]
 
 TO_SENSOR = 1
-IN_MOTION = 2
 
 
 @kernel
 def classify_rows(rows, slots, codes, found):
-    """Write the code of each row of ids to `found`, uint8, and count codes in a pass.
+    """Write the code of each row of ids to `found`, uint8.
 
     `slots` holds the members' slots; empty where ids are slots. `codes` is a byte a slot, see
-    `kernels.roles`. Returns how many rows are in motion.
+    `kernels.roles`.
     """
-    moving = 0
     for i in range(rows.shape[0]):
         if slots.shape[0]:
             one, two = codes[slots[i, 0]], codes[slots[i, 1]]
         else:
             one, two = codes[rows[i, 0]], codes[rows[i, 1]]
-        code = TO_SENSOR if (one | two) & SENSOR else 0
-        if not (one & two & RESTING):
-            code |= IN_MOTION
-            moving += 1
-        found[i] = code
-    return moving
+        found[i] = TO_SENSOR if (one | two) & SENSOR else 0
+
+
+@kernel
+def part_rows(rows, codes, slots, marks, kept, kept_codes, gone, gone_codes):
+    """Part rows, and their codes, into those that stay and those with a marked member.
+
+    `slots` holds the members' slots, -1 for ids that are gone, which count as marked; it is empty
+    where ids are slots. ``marks[slot]`` is uint8 0 or 1. All outputs have room for one row more
+    than there are. Returns how many stay.
+    """
+    k = 0
+    j = 0
+    for i in range(rows.shape[0]):
+        if slots.shape[0]:
+            one, two = slots[i, 0], slots[i, 1]
+            is_gone = np.int64(1)
+            if one >= 0 and two >= 0:
+                is_gone = np.int64(marks[one] | marks[two])
+        else:
+            is_gone = np.int64(marks[rows[i, 0]] | marks[rows[i, 1]])
+        # written to both: that costs less than a branch nobody can foresee
+        kept[k, 0], kept[k, 1] = rows[i, 0], rows[i, 1]
+        gone[j, 0], gone[j, 1] = rows[i, 0], rows[i, 1]
+        kept_codes[k] = codes[i]
+        gone_codes[j] = codes[i]
+        k += 1 - is_gone
+        j += is_gone
+    return k
+
+
+@kernel
+def merge_rows(rows, codes, more, more_codes, out, out_codes):
+    """Merge rows in canonical order, none in both, and their codes, into `out` and `out_codes`."""
+    i = 0
+    j = 0
+    for k in range(out.shape[0]):
+        is_first = j == more.shape[0]
+        if not is_first and i < rows.shape[0]:
+            is_first = rows[i, 0] < more[j, 0] or (
+                rows[i, 0] == more[j, 0] and rows[i, 1] < more[j, 1]
+            )
+        if is_first:
+            out[k, 0], out[k, 1] = rows[i, 0], rows[i, 1]
+            out_codes[k] = codes[i]
+            i += 1
+        else:
+            out[k, 0], out[k, 1] = more[j, 0], more[j, 1]
+            out_codes[k] = more_codes[j]
+            j += 1
 
 
 @kernel

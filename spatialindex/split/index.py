@@ -7,8 +7,9 @@ times each if need be; a step compares what is with what was at the step before:
     report = world.step()        report.began, report.ended, report.pairs, ...
 
 Events are the differences of pairs among all that is not static, so that falling asleep is none.
-These pairs are kept and mended (`spatialindex.keeping`): a step costs what has changed, and a pass
-over the pairs.
+Active pairs are kept and mended (`spatialindex.keeping`), those of sleepers left alone until one
+of them changes (`spatialindex.split.resting`): a step costs what has changed, and a pass over the
+active pairs.
 """
 
 from __future__ import annotations
@@ -22,16 +23,17 @@ from spatialindex.checks import as_boxes
 from spatialindex.constants import ALL, DEFAULT_LAYER, ID_DTYPE, SLOT_DTYPE, STATE_DTYPE
 from spatialindex.execution import check_workers
 from spatialindex.index import BoxIndex
-from spatialindex.keeping import opened
-from spatialindex.kernels.events import IN_MOTION, classify_rows
-from spatialindex.kernels.roles import COARSE, DYNAMIC, ROLE_BITS, STATIC
+from spatialindex.keeping import closed, opened
+from spatialindex.kernels.events import classify_rows
+from spatialindex.kernels.roles import COARSE, DYNAMIC, RESTING, ROLE_BITS, STATIC
 from spatialindex.objects import as_ids
 from spatialindex.protocol import Parameter
 from spatialindex.split.report import StepReport, StepTimes
+from spatialindex.split.resting import RestingChange, StepPairs
 from spatialindex.split.routing import checked_part
 from spatialindex.split.structure import SplitStructure
 from spatialindex.split.table import SweptTable
-from spatialindex.split.tracker import PairTracker
+from spatialindex.split.tracker import NO_PAIRS, CodedRows
 from spatialindex.split.views import ROLES
 
 if TYPE_CHECKING:
@@ -45,7 +47,6 @@ _STATE = np.dtype(
     [(name, STATE_DTYPE[name]) for name in STATE_DTYPE.names or ()] + [("continuous", np.bool_)],
     align=True,
 )
-_EVENTS = ("dynamic", "include")  # the pairs whose differences are events
 _NO_SLOTS = np.empty((0, 2), SLOT_DTYPE)
 _FEW_GONE = 1024  # ids removed between two steps that are not worth sifting
 
@@ -68,8 +69,8 @@ class SplitIndex(BoxIndex):
     Notes
     -----
     Cost: changes, questions and pairs cost what they do in the parts concerned. A step costs what
-    has changed since the last one, and a pass over the present pairs; it does not depend on how
-    much rests.
+    has changed since the last one, and a pass over the active pairs; it does not depend on how
+    much rests. When sleepers change, wake or fall asleep, a pass over their pairs is added.
 
     Examples
     --------
@@ -110,7 +111,7 @@ class SplitIndex(BoxIndex):
         super().__init__(ndim, SplitStructure, **parts)
         for role, (name, parameters) in parts.items():
             setattr(self, role, (name, parameters) if parameters else name)
-        self._tracker = PairTracker()
+        self._step_pairs = StepPairs()
         self._gone: list[NDArray[np.int64]] = []  # ids removed since the last step
         self._n_gone = 0
 
@@ -125,7 +126,7 @@ class SplitIndex(BoxIndex):
     @property
     def nbytes(self) -> int:
         """Memory in bytes: the object table, all parts, kept pairs and those of the last step."""
-        return super().nbytes + self._tracker.nbytes
+        return super().nbytes + self._step_pairs.nbytes
 
     # -- changing it --------------------------------------------------------------------------
 
@@ -283,20 +284,20 @@ class SplitIndex(BoxIndex):
             Naming the first offending row. Nothing has been removed.
         """
         super().remove(ids)
-        known = self._tracker.pairs
+        known = self._step_pairs
         if not len(known):
             return
         gone = as_ids(ids).reshape(-1).copy()
         self._gone.append(gone)
         self._n_gone += len(gone)
         if self._n_gone > 4 * len(known) + _FEW_GONE:  # more than can be in pairs
-            self._gone = [np.intersect1d(np.concatenate(self._gone), known)]
+            self._gone = [np.intersect1d(np.concatenate(self._gone), known.members())]
             self._n_gone = len(self._gone[0])
 
     def clear(self) -> None:
         """Take all objects out; ids given out later go on from the highest ever used."""
         super().clear()
-        self._gone = [np.unique(self._tracker.pairs)]
+        self._gone = [self._step_pairs.members()]
         self._n_gone = len(self._gone[0])
 
     # -- steps --------------------------------------------------------------------------------
@@ -324,8 +325,9 @@ class SplitIndex(BoxIndex):
 
         Notes
         -----
-        Cost: what has changed, and a pass over the present pairs and those before. Afterwards the
-        hulls of continuous objects are their present boxes.
+        Cost: what has changed, and a pass over active pairs and those before; another one over the
+        pairs of sleepers if any of these has changed. Afterwards the hulls of continuous objects
+        are their present boxes.
 
         Examples
         --------
@@ -350,10 +352,11 @@ class SplitIndex(BoxIndex):
             started = perf_counter()
             self._sync()
             updated = perf_counter()
-            rows = self._present_pairs(_EVENTS, sort=True, workers=workers)
+            active = self._active(workers)
+            resting = self._resting(workers)
             found = perf_counter()
-            codes, n_active = self._classified(rows)
-            events = self._tracker._advance(rows, codes, self._renewed())
+            events = self._step_pairs.advance(active, resting, self._renewed())
+            self._structure.rest.settle()
             self._gone, self._n_gone = [], 0
             times = StepTimes(updated - started, found - updated, perf_counter() - found)
             if self._table.is_swept:
@@ -365,23 +368,47 @@ class SplitIndex(BoxIndex):
                 "static": count(STATIC),
                 "dynamic": count(DYNAMIC),
                 "coarse": count(COARSE),
-                "pairs": n_active,
-                "asleep": len(rows) - n_active,
+                "pairs": len(active.rows),
+                "asleep": len(resting.now.rows),
             }
-            return StepReport(self, rows, codes, events, times, figures)
+            return StepReport(self, active, events, times, figures)
 
-    def _classified(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.uint8], int]:
-        """Return the codes of present pairs, and how many of them are active."""
-        if rows is self._tracker._rows:  # nothing has changed
-            codes = self._tracker._codes
-            return codes, int(np.count_nonzero(codes & IN_MOTION))
-        codes = np.empty(len(rows), np.uint8)
-        with opened(rows):
-            slots = self._table.member_slots(rows)
-            n_active = classify_rows(
-                rows, _NO_SLOTS if slots is None else slots, self._structure.roles.codes, codes
-            )
-        return codes, int(n_active)
+    def _active(self, workers: int) -> CodedRows:
+        """Return present active pairs with their codes."""
+        rows = self._present_pairs(("active", "include"), sort=True, workers=workers)
+        known = self._step_pairs.active
+        return known if rows is known.rows else self._coded(rows)
+
+    def _resting(self, workers: int) -> RestingChange:
+        """Return how pairs of sleepers with others at rest have changed; it costs what did."""
+        known, rest, roles = self._step_pairs, self._structure.rest, self._structure.roles
+        if rest.is_known and not rest.is_disturbed:
+            return known.same_resting()
+        if not any(map(roles.has_sleepers, ROLES)):
+            return known.new_resting(NO_PAIRS)
+        rule = self._table.pair_rule("dynamic", "include")
+        marks, changed = rest.marks(self._table)
+        asked = changed[(roles.codes[changed] & RESTING) != 0]
+        is_afresh = not rest.is_known or len(asked) > self._most_changed(rule)
+        if is_afresh:
+            rows = self._structure.pairs(rule, limit=self.max_rows, workers=workers)
+        else:
+            rows = self._pairs_of(asked, marks, rule, workers=workers)
+        rows = rows[(roles.codes[rows] & RESTING).all(axis=1)]
+        found = self._coded(self._named_pairs(rows, sort=True, workers=workers))
+        if is_afresh:
+            return known.new_resting(found)
+        return known.changed_resting(self._table, marks, found)
+
+    def _coded(self, rows: NDArray[np.int64]) -> CodedRows:
+        """Return present pairs with their codes."""
+        roles = self._structure.roles
+        codes = np.zeros(len(rows), np.uint8)
+        if roles.has_sensors():
+            with opened(rows):
+                slots = self._table.member_slots(rows)
+                classify_rows(rows, _NO_SLOTS if slots is None else slots, roles.codes, codes)
+        return CodedRows(closed(rows), codes)
 
     def _renewed(self) -> NDArray[np.int64]:
         """Return the ids that mean another object than at the last step, ascending."""

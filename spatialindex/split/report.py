@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from spatialindex.split.index import SplitIndex
+    from spatialindex.split.tracker import CodedRows
 
 __all__ = ["StepReport", "StepStats", "StepTimes"]
 
-_TO_SENSOR, _IN_MOTION = 1, 2  # bits of `kernels.events`, importing which would import the compiler
+_CONTACT, _TO_SENSOR = 0, 1  # of `kernels.events`, importing which would import the compiler
 
 
 class StepTimes(NamedTuple):
@@ -96,16 +97,14 @@ class StepReport:
     def __init__(
         self,
         world: SplitIndex,
-        rows: NDArray[np.int64],
-        codes: NDArray[np.uint8],
+        active: CodedRows,
         events: tuple[NDArray[np.int64], ...],
         times: StepTimes,
         figures: dict[str, int],
     ) -> None:
         self._world = world
         self._version = world._version
-        self._rows = rows
-        self._codes = codes
+        self._active = active
         self.began, self.ended, self.sensor_began, self.sensor_ended = events
         self.times = times
         self._figures = figures
@@ -120,16 +119,17 @@ class StepReport:
     @cached_property
     def pairs(self) -> NDArray[np.int64]:
         """Contacts: active pairs without a sensor, ``(m, 2)`` in canonical order."""
-        return self._of_code(_IN_MOTION)
+        return self._of_code(_CONTACT)
 
     @cached_property
     def sensor_pairs(self) -> NDArray[np.int64]:
         """Active pairs with a sensor in them, ``(m, 2)`` in canonical order."""
-        return self._of_code(_IN_MOTION | _TO_SENSOR)
+        return self._of_code(_TO_SENSOR)
 
     def _of_code(self, code: int) -> NDArray[np.int64]:
-        is_wanted = self._codes == code
-        return self._rows.copy() if is_wanted.all() else self._rows[is_wanted]
+        rows, codes = self._active
+        is_wanted = codes == code
+        return rows.copy() if is_wanted.all() else rows[is_wanted]
 
     @cached_property
     def stats(self) -> StepStats:

@@ -131,12 +131,12 @@ class Router:
         """Choose the limit anew and return the codes that slots, all there are, are to have."""
         self._choose(slots)
         self._forget()
-        codes, _ = self.routed(slots)
+        codes = self.routed(slots)
         self._n_coarse = int(np.count_nonzero((codes & ROLE_BITS) == COARSE))
         return codes
 
-    def routed(self, slots: NDArray[np.int32]) -> tuple[NDArray[np.uint8], bool]:
-        """Return the codes that slots are to have, and whether they are known to have them.
+    def routed(self, slots: NDArray[np.int32]) -> NDArray[np.uint8]:
+        """Return the codes that slots are to have.
 
         A part is asked if it holds boxes that are larger, or elsewhere, than those that it is known
         to hold. What it does not hold well after all, since cells lie in another way, is still in
@@ -144,7 +144,7 @@ class Router:
         """
         codes, is_sure, is_same = self._sized(slots)
         if is_same:
-            return codes, True
+            return codes
         table = self._table
         for role in (STATIC, DYNAMIC):
             mine = ((codes & ROLE_BITS) == role) & (is_sure == 0)
@@ -158,7 +158,7 @@ class Router:
                 self._widen(role, boxes)
             else:
                 codes[np.flatnonzero(mine)[~held]] |= COARSE
-        return codes, False
+        return codes
 
     def _widen(self, role: int, boxes: NDArray[np.float64]) -> None:
         """Widen what a part is known to hold by some boxes that it does, if it holds the widest.
@@ -170,9 +170,12 @@ class Router:
         upper = np.maximum(known[ndim : 2 * ndim], boxes[:, ndim:].max(axis=0))
         with np.errstate(over="ignore"):
             edges = np.maximum(known[2 * ndim :], (boxes[:, ndim:] - boxes[:, :ndim]).max(axis=0))
-            widest = np.array([[*lower, *(lower + edges)], [*(upper - edges), *upper]])
-        if np.isfinite(widest).all() and self._parts[role].holds(widest).all():
-            self._sure[role] = np.concatenate([lower, upper, edges])
+            spare = (upper - lower) / 2  # for those who go a little farther in each frame
+            for lowest, highest in ((lower - spare, upper + spare), (lower, upper)):
+                widest = np.array([[*lowest, *(lowest + edges)], [*(highest - edges), *highest]])
+                if np.isfinite(widest).all() and self._parts[role].holds(widest).all():
+                    self._sure[role] = np.concatenate([lowest, highest, edges])
+                    return
 
     def sized(self, slots: NDArray[np.int32]) -> NDArray[np.uint8]:
         """Return the codes that slots have by their flags and extents, whatever parts hold."""

@@ -37,6 +37,7 @@ from spatialindex.objects import Changes
 from spatialindex.outlines import Outlines, outlines_of
 from spatialindex.protocol import Single
 from spatialindex.results import PairCounts, StructureStats
+from spatialindex.split.resting import RestNotes
 from spatialindex.split.routing import Router, make_part
 from spatialindex.split.views import ROLES, Roles, RoleView
 
@@ -82,6 +83,7 @@ class SplitStructure:
     ) -> None:
         self.table = table
         self.roles = Roles(table)
+        self.rest = RestNotes()
         chosen = {STATIC: static, DYNAMIC: dynamic, COARSE: coarse}
         self._views = {role: RoleView(table, self.roles, role) for role in ROLES}
         self.parts: dict[int, Structure] = {
@@ -102,8 +104,9 @@ class SplitStructure:
         roles.follow_table()
         if not len(changes.added) and not len(changes.removed) and not router.is_outgrown():
             slots = _union(changes.moved, changes.restated)
-            codes, is_same = router.routed(slots)
-            if is_same:
+            codes = router.routed(slots)
+            if np.array_equal(codes, roles.codes[slots]):
+                self.rest.note(slots, codes, len(self.table))
                 self._pass_on(changes, slots, codes & np.uint8(ROLE_BITS))
                 return
         self._reroute(changes)
@@ -124,16 +127,19 @@ class SplitStructure:
         """Hand each change to its part, and those who go from one to another to both."""
         roles, router = self.roles, self._router
         removed = changes.removed
-        left = roles.codes[removed] & ROLE_BITS
+        left = roles.codes[removed]
+        self.rest.note(removed, left, len(self.table))
+        left = left & np.uint8(ROLE_BITS)
         roles.set(removed, 0)
-        slots = _union(changes.added, changes.moved, changes.restated)
-        before = roles.codes[slots]
+        slots = changed = _union(changes.added, changes.moved, changes.restated)
+        before = was = roles.codes[slots]
         if router.is_due():
             slots = self.table.live_slots()
             before = roles.codes[slots]
             roles.set(slots, router.routed_afresh(slots))
         elif len(slots):
-            roles.set(slots, router.routed(slots)[0])
+            roles.set(slots, router.routed(slots))
+        self.rest.note(changed, was | roles.codes[changed], len(self.table))
         if router.is_outgrown():
             self.rebuild()
             return
@@ -146,6 +152,7 @@ class SplitStructure:
 
     def rebuild(self) -> None:
         """Choose anew who belongs where and build all parts from the table."""
+        self.rest.forget()
         slots = self.table.live_slots()
         self.roles.clear()
         codes = self._router.routed_afresh(slots)
@@ -349,7 +356,8 @@ class SplitStructure:
     @property
     def nbytes(self) -> int:
         """Memory in bytes."""
-        return self.roles.nbytes + sum(part.nbytes for part in self.parts.values())
+        noted = self.roles.nbytes + self.rest.nbytes
+        return noted + sum(part.nbytes for part in self.parts.values())
 
     def outlines(self) -> Outlines:
         """Return the outlines of each part, their kinds after its role: ``"static leaf"``."""

@@ -29,7 +29,7 @@ from spatialindex.objects import as_ids
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["PairEvents", "PairTracker"]
+__all__ = ["NO_PAIRS", "CodedRows", "Comparison", "PairEvents", "PairTracker"]
 
 _FEW_EVENTS = 256  # rows that there is room for at least
 _NO_CODES = np.empty(0, np.uint8)
@@ -70,8 +70,7 @@ class PairTracker:
     def clear(self) -> None:
         """Forget all pairs, without their having ended."""
         self._rows = closed(np.empty((0, 2), ID_DTYPE))
-        self._codes = _NO_CODES
-        self._room = [_FEW_EVENTS] * 4  # of events: twice those of the last time
+        self._comparison = Comparison()
 
     @property
     def pairs(self) -> NDArray[np.int64]:
@@ -81,7 +80,7 @@ class PairTracker:
     @property
     def nbytes(self) -> int:
         """Memory in bytes."""
-        return self._rows.nbytes + self._codes.nbytes
+        return self._rows.nbytes
 
     def update(self, pairs: ArrayLike, *, renewed: ArrayLike | None = None) -> PairEvents:
         """Take the present pairs and return what began and ended since the last time.
@@ -107,44 +106,71 @@ class PairTracker:
         """
         rows = self._rows if pairs is self._rows else _checked_rows(pairs)
         again = _NO_IDS if renewed is None else np.unique(as_ids(renewed, name="renewed"))
-        began, ended, _, _ = self._advance(rows, _NO_CODES, again)
+        if rows is self._rows and not len(again):
+            return PairEvents(np.empty((0, 2), ID_DTYPE), np.empty((0, 2), ID_DTYPE))
+        old, new = CodedRows(self._rows, _NO_CODES), CodedRows(rows, _NO_CODES)
+        began, ended, _, _ = self._comparison.of(old, new, again)
+        self._rows = rows
         return PairEvents(began, ended)
 
-    def _advance(
-        self, rows: NDArray[np.int64], codes: NDArray[np.uint8], renewed: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], ...]:
-        """Return what began, ended, began with a sensor and ended with one.
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._rows = closed(self._rows)
 
-        `rows` are read-only, or nobody else's. `codes` are those of `kernels.events`.
-        """
-        if self._rows is rows and not len(renewed):  # whatever changes a code makes new rows
-            return tuple(np.empty((0, 2), ID_DTYPE) for _ in range(4))
-        events = self._compared(rows, codes, renewed)
-        self._rows, self._codes = rows, codes
-        return events
 
-    def _compared(
-        self, rows: NDArray[np.int64], codes: NDArray[np.uint8], renewed: NDArray[np.int64]
+class CodedRows(NamedTuple):
+    """Pairs in canonical order with the codes of `kernels.events`, empty for contacts alone."""
+
+    rows: NDArray[np.int64]
+    """``(m, 2)`` ids, read-only."""
+    codes: NDArray[np.uint8]
+    """``(m,)``, or empty."""
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes."""
+        return self.rows.nbytes + self.codes.nbytes
+
+    def merged(self, more: CodedRows) -> CodedRows:
+        """Return these rows and others, none of which is among them."""
+        from spatialindex.kernels.events import merge_rows
+
+        if not len(more.rows) or not len(self.rows):
+            return more if len(more.rows) else self
+        n = len(self.rows) + len(more.rows)
+        out, codes = np.empty((n, 2), ID_DTYPE), np.empty(n, np.uint8)
+        with opened(self.rows), opened(more.rows):
+            merge_rows(*self, *more, out, codes)
+        return CodedRows(closed(out), codes)
+
+
+NO_PAIRS = CodedRows(closed(np.empty((0, 2), ID_DTYPE)), _NO_CODES)
+"""No pairs."""
+
+
+class Comparison:
+    """Compares rows with those of the time before, with room for as many events as there were."""
+
+    def __init__(self) -> None:
+        self._room = [_FEW_EVENTS] * 4
+
+    def of(
+        self, old: CodedRows, new: CodedRows, renewed: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], ...]:
-        """Compare rows with those of the last time."""
+        """Return what began, ended, began with a sensor and ended with one."""
         from spatialindex.kernels.events import compare_rows
 
-        old, old_codes = self._rows, self._codes
         counts = np.empty(4, np.int64)
         room = self._room
-        with opened(old), opened(rows):
+        with opened(old.rows), opened(new.rows):
             while True:
                 out = [np.empty((n, 2), ID_DTYPE) for n in room]
-                compare_rows(old, old_codes, rows, codes, renewed, *out, counts)
+                compare_rows(*old, *new, renewed, *out, counts)
                 sizes = [int(counts[i]) for i in (0, 2, 1, 3)]
                 if all(size <= n for size, n in zip(sizes, room, strict=True)):
                     self._room = [max(2 * size, _FEW_EVENTS) for size in sizes]
                     return tuple(a[:n].copy() for a, n in zip(out, sizes, strict=True))
                 room = sizes
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._rows = closed(self._rows)
 
 
 def _checked_rows(pairs: Any) -> NDArray[np.int64]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spatialindex.constants import SLOT_DTYPE
-from spatialindex.kernels.roles import COARSE, DYNAMIC, RESTING, ROLE_BITS, SLEEPING, STATIC
+from spatialindex.kernels.roles import COARSE, DYNAMIC, RESTING, ROLE_BITS, SENSOR, SLEEPING, STATIC
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,6 +56,7 @@ class Roles:
         self._n = dict.fromkeys(ROLES, 0)
         self._n_resting = dict.fromkeys(ROLES, 0)
         self._n_sleeping = dict.fromkeys(ROLES, 0)
+        self._has_sensors = False
         # by role: an ascending list that may have members too many, and slots that joined since
         self._listed: dict[int, NDArray[np.int32] | None] = dict.fromkeys(ROLES, None)
         self._joined: dict[int, list[NDArray[np.int32]]] = {role: [] for role in ROLES}
@@ -80,9 +81,14 @@ class Roles:
         """Tell if members of a role are asleep and not static."""
         return self._n_sleeping[role] > 0
 
+    def has_sensors(self) -> bool:
+        """Tell if there are sensors."""
+        return self._has_sensors
+
     def _sum_up(self) -> None:
         """Work out from the counts of codes what is asked of them."""
         roles = _CODES & ROLE_BITS
+        self._has_sensors = bool(self._counts[(_CODES & SENSOR) != 0].any())
         for role in ROLES:
             mine = np.where(roles == role, self._counts, 0)
             self._n[role] = int(mine.sum())

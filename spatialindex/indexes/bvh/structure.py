@@ -168,7 +168,7 @@ class TreeStructure:
             return self._query(ask, order, start, stop, NO_COUNTS, out, limit)
 
         n = len(ask.cull)
-        return collect_rows(fill, n, limit=limit, workers=workers, guess=8 * n)
+        return collect_rows(fill, n, limit=limit, workers=workers, guess=16 * n)
 
     def count(self, region: Region, *, workers: int = 1) -> NDArray[np.int64]:
         """Count what the tree answers to each region."""

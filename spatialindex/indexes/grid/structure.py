@@ -310,7 +310,7 @@ class GridStructure:
             return self._query(ask, order, start, stop, NO_COUNTS, out, limit)
 
         n = len(ask.cull)
-        return collect_rows(fill, n, limit=limit, workers=workers, guess=8 * n)
+        return collect_rows(fill, n, limit=limit, workers=workers, guess=16 * n)
 
     def _order(self, ask: Ask) -> NDArray[np.int32]:
         """Return the order in which boxes are asked, as they are where that is as fast."""
