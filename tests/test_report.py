@@ -12,6 +12,8 @@ from click.testing import CliRunner
 import spatialindex as si
 from spatialindex.cli.commands import command
 from spatialindex.comparison.report import scene as scene_module
+from spatialindex.comparison.report.packing import MOST_STEPS, in_steps, packed_boxes
+from spatialindex.registry import Entry, register, unregister
 
 NAME = '</script><script>alert("x")</script><b>&{{data}}'
 
@@ -51,10 +53,23 @@ def test_texts_of_a_recording_are_never_markup(result, recording):
     assert data_of(page)["comparison"]["scene"]["name"] == NAME
 
 
+def boxes_of(scene, text, boxes):
+    """Return what is drawn, ``(rows, boxes, 2*ndim)``, in the coordinates of the recording."""
+    ndim = scene["ndim"]
+    planes = unpacked(text, np.uint8).reshape(4, -1).astype(np.int64)
+    folded = planes[0] + 256 * (planes[1] + 256 * (planes[2] + 256 * planes[3]))
+    steps = np.where(folded % 2, -(folded + 1) // 2, folded // 2).reshape(-1, boxes, 2 * ndim)
+    steps = steps.cumsum(axis=0)
+    steps[:, :, ndim:] += steps[:, :, :ndim]
+    return steps * scene["step"] + np.tile(scene["center"], 2)
+
+
 def test_boxes_and_states_are_those_of_the_recording(result, recording):
     scene = data_of(result.to_html(recording))["scene"]
-    boxes = unpacked(scene["boxes"], "<f4").reshape(5, 12, 4) + np.tile(scene["center"], 2)
-    assert np.abs(boxes - recording.boxes).max() < 1e-2
+    boxes = boxes_of(scene, scene["boxes"], 12)
+    edges = recording.boxes[..., 2:] - recording.boxes[..., :2]
+    assert scene["step"] <= np.median(edges) / 64
+    assert np.abs(boxes - recording.boxes).max() <= scene["step"] / 2
     states = unpacked(scene["states"], np.uint8).reshape(5, 12)
     assert ((states & 2 > 0) == recording.asleep).all()
     index = si.BruteForce(ndim=2)
@@ -72,11 +87,97 @@ def test_frames_and_objects_beyond_the_budget_are_sampled_and_it_is_said(
     monkeypatch.setattr(scene_module, "MOST_OBJECTS", 6)
     scene = data_of(result.to_html(recording))["scene"]
     assert scene["frames"] == [0, 2, 4]
-    assert len(unpacked(scene["boxes"], "<f4")) == 3 * 6 * 4
+    assert len(boxes_of(scene, scene["boxes"], 6)) == 3
     assert scene["notes"][:2] == [
         "6 of 12 objects are drawn, evenly sampled",
         "3 of 5 frames are drawn, evenly sampled",
     ]
+
+
+def test_frames_are_left_out_until_their_text_fits(result, recording, monkeypatch):
+    whole = data_of(result.to_html(recording))["scene"]
+    monkeypatch.setattr(scene_module, "TEXT_BYTES", len(whole["boxes"]) - 1)
+    scene = data_of(result.to_html(recording))["scene"]
+    assert len(scene["boxes"]) < len(whole["boxes"])
+    assert 1 < len(scene["frames"]) < 5
+    assert scene["notes"] == [f"{len(scene['frames'])} of 5 frames are drawn, evenly sampled"]
+    kept = boxes_of(scene, scene["boxes"], 12)
+    assert (kept == boxes_of(whole, whole["boxes"], 12)[scene["frames"]]).all()
+
+
+def test_boxes_that_touch_still_do_and_far_ones_are_cut_off():
+    far = [-1e300, -np.inf, np.inf, 1e300]
+    boxes = np.array([[0.1, 0.1, 0.7, 0.7], [0.7, 0.2, 0.9, 1.3], far])
+    steps = in_steps(boxes, np.array([0.3, 0.3]), 0.25)
+    assert steps.tolist()[:2] == [[-1, -1, 2, 2], [2, 0, 2, 4]]
+    assert steps[2].tolist() == [-MOST_STEPS, -MOST_STEPS, MOST_STEPS, MOST_STEPS]
+    scene = {"ndim": 2, "step": 0.25, "center": [0.3, 0.3]}
+    rows = np.stack([steps, steps[::-1]])  # from one end to the other: no difference overflows
+    again = boxes_of(scene, packed_boxes(rows), 3)
+    assert ((again - 0.3) / 0.25).round().astype(int).tolist() == rows.tolist()
+
+
+def test_objects_that_are_gone_are_not_drawn_and_stay_where_they_were():
+    boxes = np.tile([0.0, 0.0, 1.0, 1.0], (3, 2, 1))
+    boxes[1:, 1] += 3.0
+    alive = np.array([[True, False], [True, True], [True, False]])
+    boxes[~alive] = np.nan
+    rec = si.Recording(boxes, alive=alive)
+    result = si.compare(rec, ["brute-force"], budget=600.0, plays=1)
+    scene = data_of(result.to_html(rec))["scene"]
+    assert (unpacked(scene["states"], np.uint8).reshape(3, 2) & 1 > 0).tolist() == alive.tolist()
+    assert boxes_of(scene, scene["boxes"], 2)[2, 1].tolist() == [3.0, 3.0, 4.0, 4.0]
+
+
+class Untold:
+    """An index that is made of another one, and does not tell its parts."""
+
+    name = "untold"
+    ndims = (2, 3)
+    parameters = ()
+
+    def __init__(self, ndim):
+        self._index = si.BruteForce(ndim=ndim)
+
+    def __getattr__(self, name):
+        if name == "outlines":
+            raise AttributeError(name)
+        return getattr(self._index, name)
+
+    def __len__(self):
+        return len(self._index)
+
+    def pairs(self, **options):
+        return self._index.pairs(**options)
+
+
+class Failing(Untold):
+    """An index whose parts cannot be had."""
+
+    name = "failing"
+
+    def outlines(self):
+        raise ValueError("no paper left")
+
+
+def test_parts_that_cannot_be_had_are_left_out_and_it_is_said(recording):
+    for cls in (Untold, Failing):
+        register(Entry(cls.name, f"{__name__}:{cls.__name__}", "for a test"))
+    try:
+        result = si.compare(recording, ["untold", "failing"], budget=600.0, plays=1)
+        assert result.agrees, [row.note for row in result.rows]
+        scene = data_of(result.to_html(recording))["scene"]
+    finally:
+        for cls in (Untold, Failing):
+            unregister(cls.name)
+    reasons = ("it has no method outlines()", "outlines() failed: ValueError('no paper left')")
+    assert scene["notes"] == [
+        f"of {name}, no parts are drawn: {reason}"
+        for name, reason in zip(("untold", "failing"), reasons, strict=True)
+    ]
+    look = scene["structures"][0]["looks"][0]
+    assert (look["of"], look["untold"], look["entries"]) == (0, reasons[0], 12)
+    assert boxes_of(scene, look["boxes"], 1).size == 0
 
 
 def test_pairs_are_left_out_where_there_are_too_many(result, recording, monkeypatch):

@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from contextlib import contextmanager
 
 import pytest
 
@@ -30,25 +31,37 @@ def pages(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def browser():
+def driver():
     with sync_api.sync_playwright() as driver:
-        browser = driver.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--enable-unsafe-swiftshader"]
-        )
-        yield browser
-        browser.close()
+        yield driver
+
+
+@pytest.fixture(scope="module")
+def browser(driver):
+    browser = launched(driver, "--enable-unsafe-swiftshader")
+    yield browser
+    browser.close()
+
+
+def launched(driver, *options):
+    return driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", *options])
 
 
 @pytest.fixture(params=[2, 3], ids=["2D", "3D"])
 def opened(browser, pages, request):
     """Open a report offline; nothing may go wrong in it, and nothing may be asked for."""
+    with shown(browser, pages[request.param].as_uri()) as page:
+        yield page
+
+
+@contextmanager
+def shown(browser, url):
     wrong = []
     context = browser.new_context(offline=True, viewport={"width": 380, "height": 700})
     page = context.new_page()
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
     page.on("request", lambda asked: wrong.append(asked.url) if asked.url != url else None)
-    url = pages[request.param].as_uri()
     page.goto(url)
     page.wait_for_selector("body[data-ready=yes]")
     drawn(page, 0)
@@ -60,6 +73,15 @@ def opened(browser, pages, request):
 def drawn(page, frame):
     page.wait_for_selector(f"#stage[data-drawn='{frame}']")
     assert page.input_value("#scrub") == str(frame)
+
+
+def until(page, condition):
+    """Wait for an expression to be true; the page itself may evaluate none."""
+    for _ in range(200):
+        if page.evaluate(condition):
+            return
+        page.wait_for_timeout(10)
+    pytest.fail(f"it has not come to {condition}")
 
 
 def picture(page):
@@ -103,6 +125,57 @@ def test_switching_structures_draws_their_parts(opened):
     assert counts["brute-force"][0] == 1
     assert counts["hash-grid"][0] > 1
     assert len({seen for _, seen in counts.values()}) == 3
+
+
+def test_a_scene_in_3d_turns_has_another_axis_up_and_is_drawn_only_when_something_changes(
+    browser, pages
+):
+    with shown(browser, pages[3].as_uri()) as page:
+        count = "player.view.renderer.info.render.frame"
+        seen = {picture(page)}
+        page.focus("#stage")
+        for key in "dw+":
+            before = page.evaluate(count)
+            page.keyboard.press(key)
+            until(page, f"{count} > {before}")
+            seen.add(picture(page))
+        page.click("#up")
+        assert page.inner_text("#up") == "Up: z"
+        seen.add(picture(page))
+        assert len(seen) == 5
+        page.wait_for_timeout(50)  # until what was asked for is drawn
+        before = page.evaluate(count)
+        page.wait_for_timeout(150)
+        assert page.evaluate(count) == before
+
+
+def test_the_wheel_scrolls_the_page_until_the_scene_is_clicked(opened):
+    opened.locator("#canvas").scroll_into_view_if_needed()
+    before = picture(opened)
+    opened.hover("#canvas")
+    at = opened.evaluate("scrollY")
+    opened.mouse.wheel(0, 40)
+    until(opened, f"scrollY > {at}")
+    opened.click("#canvas")
+    at = opened.evaluate("scrollY")
+    opened.mouse.wheel(0, 40)
+    opened.wait_for_timeout(50)
+    assert opened.evaluate("scrollY") == at
+    assert picture(opened) != before
+
+
+def test_without_webgl_a_scene_in_3d_is_drawn_from_above_and_it_is_said(driver, pages):
+    browser = launched(driver, "--disable-3d-apis")
+    with shown(browser, pages[3].as_uri()) as page:
+        assert "has no WebGL" in page.inner_text("[role=alert]")
+        before = picture(page)
+        page.focus("#stage")
+        page.keyboard.press("End")
+        drawn(page, 5)
+        assert picture(page) != before
+        assert page.locator("#times tbody tr").count() == 3
+        assert page.locator("#lines canvas").count() == 1
+    browser.close()
 
 
 def test_tables_sort_both_ways_by_their_headings(opened):

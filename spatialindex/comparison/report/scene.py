@@ -1,17 +1,15 @@
 """What the player of a report draws: boxes, states and pairs, and the parts of each structure.
 
-Arrays are packed as little-endian bytes, compressed, in base64. Boxes are float32, relative to the
-middle of the scene: for looking at, never for deciding. Frames and parts are thinned out evenly
-until they fit a budget of bytes, and what was left out is said::
+Boxes are in whole steps from the middle of the scene, see `packing`: for looking at, never for
+deciding. Frames and parts are thinned out evenly until they fit a budget of bytes, and what was
+left out is said::
 
-    260 frames of 185 objects      16 bytes a box and 1 of state: all frames
-    900 frames of 100,000 objects  1.7 MB a frame: 4 frames, 0, 300, 599, 899
+    60 frames of 10,000 objects    25 bytes a box and its state in 3D: all frames
+    900 frames of 100,000 objects  2.5 MB a frame: 19 frames, 0, 50, 100, ..., 899
 """
 
 from __future__ import annotations
 
-import base64
-import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +17,8 @@ import numpy as np
 
 from spatialindex import registry
 from spatialindex.comparison.planning import estimated_pairs, spread
+from spatialindex.comparison.report.packing import in_steps, packed, packed_boxes, step_of
+from spatialindex.outlines import Outlines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,10 +31,13 @@ if TYPE_CHECKING:
 
     Progress = Callable[[str, int, int], None]
 
-__all__ = ["pack_scene", "packed"]
+__all__ = ["pack_scene"]
 
-FRAME_BYTES = 8_000_000
-"""Bytes of boxes and states, before they are compressed."""
+FRAME_BYTES = 48_000_000
+"""Bytes of boxes and states, before they are compressed: what the browser has to keep."""
+
+TEXT_BYTES = 3_000_000
+"""Bytes of boxes in the page, compressed and as text."""
 
 PART_BYTES = 6_000_000
 """Bytes of the parts of all structures."""
@@ -53,8 +56,8 @@ MOST_PAIRS = 5_000_000
 
 _ALIVE, _ASLEEP, _PAIRED = 1, 2, 4
 _STATIC, _SENSOR = 1, 2
-_FAR = 1e30  # where float32 still has room to calculate
-_WIDEST = 1e300  # where float64 has
+_WIDEST = 1e300  # where float64 still has room to calculate
+_THINNEST = 1e-300
 
 
 @dataclass(frozen=True)
@@ -66,20 +69,22 @@ class _View:
     """Objects drawn."""
     center: NDArray[np.float64]
     """What coordinates are relative to, ``(ndim,)``."""
+    step: float
+    """What they are whole multiples of."""
 
-    def drawn(self, boxes: NDArray[np.float64]) -> NDArray[np.float32]:
-        """Return boxes relative to the middle, within what float32 can calculate with."""
-        relative = boxes - np.tile(self.center, 2)
-        return np.clip(relative, -_FAR, _FAR).astype("<f4")
+    def drawn(self, boxes: NDArray[np.float64]) -> NDArray[np.int32]:
+        """Return boxes as they are drawn."""
+        return in_steps(boxes, self.center, self.step)
 
-
-def packed(array: NDArray[Any]) -> str:
-    """Return the bytes of an array, compressed, in base64.
-
-    >>> packed(np.zeros(1000, np.uint8))
-    'eNpjYBgFo2AUDHcAAAPoAAE='
-    """
-    return base64.b64encode(zlib.compress(array.tobytes(), 9)).decode("ascii")
+    def frames(self, frames: Sequence[int]) -> NDArray[np.int32]:
+        """Return the boxes of frames, ``(frames, objects, 2*ndim)``; who is gone stays put."""
+        rec = self.recording
+        found = np.zeros((len(frames), len(self.rows), 2 * rec.ndim), np.int32)
+        for i, t in enumerate(frames):
+            found[i] = found[i - 1]  # in frame 0, zeros
+            there = rec.alive[t, self.rows]
+            found[i, there] = self.drawn(rec.boxes[t, self.rows[there]])
+        return found
 
 
 def pack_scene(
@@ -96,12 +101,11 @@ def pack_scene(
     progress : callable, optional
         Called as ``progress(what, done, total)``.
     """
-    last, ndim = result.scene.frames, recording.ndim
+    last = result.scene.frames
     rows = np.array(spread(recording.n, MOST_OBJECTS), np.intp)
-    frames = spread(last, max(1, FRAME_BYTES // max(1, len(rows) * (8 * ndim + 1))))
-    world = _focus(recording, last)
-    view = _View(recording, rows, (world[:ndim] + world[ndim:]) / 2)
+    view, world = _view(recording, rows, last)
     ranked = [row for row in result.rows if row.status == "ok" and not row.is_peer]
+    frames, boxes = _frames(view, last)
     notes = []
     if len(rows) < recording.n:
         notes.append(f"{len(rows):,} of {recording.n:,} objects are drawn, evenly sampled")
@@ -109,15 +113,15 @@ def pack_scene(
         notes.append(f"{len(frames):,} of {last:,} frames are drawn, evenly sampled")
     states, counts = _states(result, view, frames, ranked, notes, progress)
     among = None if counts[0] is None else result.settings.among  # None: too many to ask for
-    boxes = np.stack([view.drawn(recording.boxes[t, rows]) for t in frames])
     roles = recording.static[rows] * _STATIC + recording.sensor[rows] * _SENSOR
     return {
-        "ndim": ndim,
+        "ndim": recording.ndim,
         "frames": list(frames),
         "objects": len(rows),
         "focus": view.drawn(world).tolist(),
         "center": view.center.tolist(),
-        "boxes": packed(boxes),
+        "step": view.step,
+        "boxes": boxes,
         "states": packed(states),
         "roles": packed(roles.astype(np.uint8)),
         "pairs": counts,
@@ -126,18 +130,42 @@ def pack_scene(
     }
 
 
-def _focus(recording: Recording, last: int) -> NDArray[np.float64]:
-    """Return the box that is looked at first: around most objects, not around a planet."""
+def _view(
+    recording: Recording, rows: NDArray[np.intp], last: int
+) -> tuple[_View, NDArray[np.float64]]:
+    """Return how boxes are drawn, and the box that is looked at first.
+
+    That is around most objects, not around a planet.
+    """
     ndim = recording.ndim
     there = recording.boxes[:last][recording.alive[:last]]
-    if not len(there):
-        return np.repeat((0.0, 1.0), ndim)
-    there = np.clip(there, -_WIDEST, _WIDEST)
-    middles = there[:, :ndim] / 2 + there[:, ndim:] / 2
-    low, high = np.quantile(middles, (0.01, 0.99), axis=0)
-    edges = np.median(there[:, ndim:] / 2 - there[:, :ndim] / 2, axis=0) * 2
-    room = np.maximum(np.maximum(edges, (high - low) * 0.05), np.finfo(float).tiny)
-    return np.concatenate((low - room, high + room))
+    world, edge = np.repeat((0.0, 1.0), ndim), 0.0
+    if len(there):
+        there = np.clip(there, -_WIDEST, _WIDEST)
+        middles = there[:, :ndim] / 2 + there[:, ndim:] / 2
+        low, high = np.quantile(middles, (0.01, 0.99), axis=0)
+        edges = np.median(there[:, ndim:] / 2 - there[:, :ndim] / 2, axis=0) * 2
+        visible = np.maximum(np.abs(low), np.abs(high)) * 1e-9  # where points are all in one place
+        room = np.max([edges, (high - low) * 0.05, visible, np.full(ndim, _THINNEST)], axis=0)
+        world = np.concatenate((low - room, high + room))
+        edge = float(min(edges[edges > 0.0], default=0.0))
+    center = world[:ndim] / 2 + world[ndim:] / 2
+    seen = float((world[ndim:] - world[:ndim]).max())
+    step = step_of(seen, edge)
+    with np.errstate(over="ignore"):
+        even = np.rint(center / step) * step  # whole coordinates are drawn exactly
+    center = np.where(np.isfinite(even), even, center)
+    return _View(recording, rows, center, step), world
+
+
+def _frames(view: _View, last: int) -> tuple[Sequence[int], str]:
+    """Return which frames are drawn, and their boxes as text: as many as the budgets have room."""
+    each = max(1, len(view.rows)) * (8 * view.recording.ndim + 1)
+    frames = spread(last, max(1, FRAME_BYTES // each))
+    while len(text := packed_boxes(view.frames(frames))) > TEXT_BYTES and len(frames) > 1:
+        share = TEXT_BYTES / len(text)
+        frames = spread(last, max(1, min(len(frames) - 1, int(len(frames) * share))))
+    return frames, text
 
 
 def _states(
@@ -200,6 +228,8 @@ def _structures(
                 counted = _work(index, has_pairs=among is not None)
                 taken.append(_parts(index, view) | {"frame": wanted[t]} | counted)
         found.append({"label": row.label, "looks": taken})
+        if untold := next((look["untold"] for look in taken if look["untold"]), ""):
+            notes.append(f"of {row.label}, no parts are drawn: {untold}")
         if progress is not None:
             progress("drawing structures", done, len(ranked))
     if len(looks) < len(frames):
@@ -212,16 +242,25 @@ def _structures(
 
 
 def _parts(index: Any, view: _View) -> dict[str, Any]:
-    """Return the parts of an index, the fullest when there are too many."""
-    outlines = index.outlines()
-    counts = outlines.counts
+    """Return the parts of an index, the fullest when there are too many.
+
+    An index that is not one of this library need not tell them: then it is said that, and why.
+    """
+    untold = ""
+    try:
+        outlines: Outlines = index.outlines()
+        counts = outlines.counts
+    except Exception as error:  # whatever it is, it costs a drawing, not the page
+        has_none = not hasattr(index, "outlines")
+        untold = "it has no method outlines()" if has_none else f"outlines() failed: {error!r}"
+        outlines = Outlines.of("", np.empty((0, 2 * view.recording.ndim)))
+        counts = outlines.counts
     kept = np.sort(np.argsort(-counts, kind="stable")[:MOST_PARTS])
-    kinds = sorted(set(outlines.kinds.tolist()))
     return {
         "of": len(counts),
-        "kinds": kinds,
-        "boxes": packed(view.drawn(outlines.boxes[kept])),
-        "levels": packed(np.clip(outlines.levels[kept], -128, 127).astype(np.int8)),
+        "kinds": sorted(set(outlines.kinds.tolist())),
+        "untold": untold,
+        "boxes": packed_boxes(view.drawn(outlines.boxes[kept])[:, None]),
         "counts": packed(counts[kept].astype("<u4")),
     }
 

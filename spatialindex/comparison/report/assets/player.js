@@ -5,54 +5,107 @@ async function unpack(text, Kind) {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   return new Kind(await new Response(stream).arrayBuffer());
 }
+// Boxes in steps: `width` numbers a row, each the difference from the row before; extents for uppers.
+async function unpackBoxes(text, width, ndim) {
+  const bytes = await unpack(text, Uint8Array), n = bytes.length / 4, boxes = new Float32Array(n), at = new Int32Array(width);
+  for (let i = 0, k = 0; i < n; i++, k = k + 1 === width ? 0 : k + 1) {
+    const folded = bytes[i] | bytes[n + i] << 8 | bytes[2 * n + i] << 16 | bytes[3 * n + i] << 24;
+    at[k] += folded >>> 1 ^ -(folded & 1);
+    boxes[i] = k % (2 * ndim) < ndim ? at[k] : at[k - ndim] + at[k];
+  }
+  return boxes;
+}
+
+const KINDS = ["part", "static", "asleep", "moving", "sensor", "paired"];
+const PAIRED = KINDS.indexOf("paired");
 
 class Player {
   static async start(scene) {
-    const [boxes, states, roles] = await Promise.all([unpack(scene.boxes, Float32Array), unpack(scene.states, Uint8Array), unpack(scene.roles, Uint8Array)]);
+    const width = 2 * scene.ndim * scene.objects;
+    const [boxes, states, roles] = await Promise.all([unpackBoxes(scene.boxes, width, scene.ndim), unpack(scene.states, Uint8Array), unpack(scene.roles, Uint8Array)]);
     return new Player(scene, boxes, states, roles);
   }
   constructor(scene, boxes, states, roles) {
-    Object.assign(this, { scene, boxes, states, roles, at: 0, timer: null, parts: new Map(), turn: 0 });
-    const View = scene.ndim === 3 ? Solid : Flat;
-    this.view = new View(byId("canvas"), scene.focus);
+    Object.assign(this, { scene, boxes, states, roles, at: 0, timer: null, isScrubbing: false, parts: new Map(), turn: 0, kinds: new Uint8Array(scene.objects), counts: new Uint32Array(KINDS.length) });
+    this.view = this.viewOf(byId("canvas"));
     byId("scrub").max = scene.frames.length - 1;
     byId("structure").append(element("option", "none", { value: "" }), ...scene.structures.map((one, i) => element("option", one.label, { value: i })));
     const best = scene.structures.findIndex((one) => one.label === RESULT.verdict.fastest);
     byId("structure").value = best < 0 ? "" : best;
+    this.isSolid = "turn" in this.view;
+    byId("up").hidden = !this.isSolid;
+    byId("keys").textContent = `Space plays and pauses, ← → step, Home and End jump, + and − zoom, ${this.isSolid ? "a d w s turn; drag to turn, with the right button or two fingers to move" : "a d w s or dragging moves"}. The wheel zooms once the scene has been clicked.`;
     list(byId("notes"), scene.notes);
+    this.legend = KINDS.map((name) => {
+      const item = element("li"), dot = element("span"), words = element("b");
+      item.append(dot, words);
+      byId("legend").append(item);
+      return { item, dot, words };
+    });
+    this.paint();
     this.listen();
     this.show(0);
   }
+  viewOf(canvas) {
+    const { ndim, focus } = this.scene;
+    if (ndim === 2) return new Flat(canvas, focus);
+    const probe = document.createElement("canvas").getContext("webgl2"); // one canvas has one kind of context
+    if (probe) {
+      probe.getExtension("WEBGL_lose_context")?.loseContext();
+      return new Solid(canvas, focus);
+    }
+    byId("no-webgl").hidden = false;
+    return new Flat(canvas, focus, 3);
+  }
   get isPlaying() { return this.timer !== null; }
   listen() {
+    const scrub = byId("scrub"), again = () => this.show(this.at);
     byId("play").addEventListener("click", () => this.toggle());
-    byId("scrub").addEventListener("input", (event) => { this.stop(); this.show(Number(event.target.value)); });
-    byId("structure").addEventListener("change", () => this.show(this.at));
-    byId("highlight").addEventListener("change", () => this.show(this.at));
-    byId("fit").addEventListener("click", () => { this.view.fit(); this.show(this.at); });
+    scrub.addEventListener("input", () => { this.stop(); this.isScrubbing = true; this.show(Number(scrub.value)); });
+    scrub.addEventListener("change", () => { this.isScrubbing = false; again(); });
+    byId("structure").addEventListener("change", again);
+    byId("highlight").addEventListener("change", again);
+    byId("fit").addEventListener("click", () => { this.view.fit(); again(); });
+    byId("up").addEventListener("click", () => this.turnUp());
     byId("player").addEventListener("keydown", (event) => this.key(event));
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.show(this.at));
-    new ResizeObserver(() => this.show(this.at)).observe(byId("stage"));
+    byId("player").addEventListener("keyup", () => { if (this.isScrubbing) { this.isScrubbing = false; again(); } });
+    byId("stage").addEventListener("pointerdown", () => byId("stage").focus({ preventScroll: true }));
+    byId("stage").addEventListener("focus", () => { this.view.takesWheel = true; });
+    byId("stage").addEventListener("blur", () => { this.view.takesWheel = false; });
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { this.paint(); again(); });
+    new ResizeObserver(again).observe(byId("stage"));
   }
   key(event) {
     if (event.target.matches("select, button, input[type=checkbox]") || event.ctrlKey || event.metaKey || event.altKey) return;
     const last = this.scene.frames.length - 1;
     const steps = { ArrowRight: this.at + 1, ArrowLeft: this.at - 1, Home: 0, End: last };
+    const turns = { a: [-1, 0], d: [1, 0], w: [0, 1], s: [0, -1] };
     if (event.key === " ") this.toggle();
-    else if (event.key in steps) { this.stop(); this.show(Math.min(last, Math.max(0, steps[event.key]))); }
+    else if (event.key in steps) { this.stop(); this.isScrubbing = event.repeat; this.show(Math.min(last, Math.max(0, steps[event.key]))); }
     else if (event.key === "+" || event.key === "-") this.view.zoom(event.key === "+" ? 1.25 : 0.8);
-    else if ((event.key === "a" || event.key === "d") && this.view.turn) this.view.turn(event.key === "a" ? -0.15 : 0.15);
+    else if (event.key in turns) this.push(...turns[event.key]);
     else return;
     event.preventDefault();
   }
+  push(x, y) {
+    if (!this.isSolid) this.view.move(x * 60 / this.view.scale, y * 60 / this.view.scale);
+    else if (x) this.view.turn(0.15 * x);
+    else this.view.tilt(-0.12 * y);
+  }
+  turnUp() {
+    const isZ = byId("up").textContent === "Up: y";
+    byId("up").textContent = isZ ? "Up: z" : "Up: y";
+    this.view.up = isZ ? 2 : 1;
+    this.show(this.at);
+  }
   toggle() {
     if (this.isPlaying) return this.stop();
-    if (this.at === this.scene.frames.length - 1) this.show(0);
+    const isOver = this.at === this.scene.frames.length - 1;
     const dt = RESULT.scene.dt, pause = 1e3 * Math.min(0.5, Math.max(1 / 60, dt || 1 / 15));
-    let before = performance.now();
+    let due = performance.now() + pause;
     const step = (now) => {
-      if (now - before >= pause) {
-        before = now;
+      if (now >= due - 2) { // 2 ms: what a screen's frame may come too early
+        due = Math.max(due + pause, now);
         if (this.at + 1 >= this.scene.frames.length) return this.stop();
         this.show(this.at + 1);
       }
@@ -60,71 +113,89 @@ class Player {
     };
     this.timer = requestAnimationFrame(step);
     this.tell();
+    if (isOver) this.show(0);
   }
   stop() {
+    if (!this.isPlaying) return;
     cancelAnimationFrame(this.timer);
     this.timer = null;
     this.tell();
+    this.show(this.at);
   }
   tell() {
     byId("play").textContent = this.isPlaying ? "Pause" : "Play";
     byId("play").setAttribute("aria-pressed", this.isPlaying);
   }
+  paint() {
+    this.palette = KINDS.map(ink);
+    this.legend.forEach(({ dot }, kind) => { dot.style.background = this.palette[kind]; });
+  }
   async show(i) {
     this.at = i;
-    const turn = ++this.turn, { scene } = this, n = scene.objects;
+    const turn = ++this.turn, { scene } = this, frame = `frame ${scene.frames[i]} of ${RESULT.scene.frames - 1}`;
     byId("scrub").value = i;
-    byId("frame").textContent = `frame ${scene.frames[i]} of ${RESULT.scene.frames - 1}`;
+    byId("frame").textContent = frame;
+    byId("scrub").setAttribute("aria-valuetext", frame);
     const parts = await this.partsOf(byId("structure").value, i);
     if (turn !== this.turn) return; // overtaken by a later frame
-    const groups = this.groups(i), marked = { color: ink("paired"), rows: [] };
-    if (byId("highlight").checked) {
-      for (let row = 0; row < n; row++) if (this.states[i * n + row] & 4) marked.rows.push(row);
-    }
-    this.legend(groups, marked, parts);
-    const width = 2 * scene.ndim * n;
-    this.view.draw(this.boxes.subarray(i * width, (i + 1) * width), groups, marked, parts);
+    this.sort(i);
+    this.say(parts);
+    const width = 2 * scene.ndim * scene.objects;
+    this.view.draw(this.boxes.subarray(i * width, (i + 1) * width), this.kinds, this.palette, parts, this.isPlaying || this.isScrubbing);
     byId("stage").dataset.drawn = i;
     byId("stage").dataset.parts = parts ? parts.shades.length : 0;
   }
-  groups(i) {
-    const n = this.scene.objects, named = ["static", "asleep", "moving", "sensor"].map((name) => ({ name, color: ink(name), rows: [] }));
-    for (let row = 0; row < n; row++) {
-      const state = this.states[i * n + row];
-      if (state & 1) named[this.roles[row] & 2 ? 3 : this.roles[row] & 1 ? 0 : state & 2 ? 1 : 2].rows.push(row);
+  // What each object is drawn as in a frame: 0 when it is not there.
+  sort(i) {
+    const { kinds, counts, states, roles } = this, n = kinds.length, marks = byId("highlight").checked;
+    counts.fill(0);
+    for (let row = 0, at = i * n; row < n; row++, at++) {
+      const state = states[at], role = roles[row];
+      let kind = 0;
+      if (state & 1) {
+        kind = role & 2 ? 4 : role & 1 ? 1 : state & 2 ? 2 : 3;
+        counts[kind]++;
+        if (state & 4) {
+          counts[PAIRED]++;
+          if (marks) kind = PAIRED;
+        }
+      }
+      kinds[row] = kind;
     }
-    return named;
   }
   async partsOf(choice, i) {
     if (choice === "") return null;
-    const { looks } = this.scene.structures[choice];
+    const { looks, label } = this.scene.structures[choice], { ndim } = this.scene;
     const near = looks.reduce((a, b) => Math.abs(b.frame - i) < Math.abs(a.frame - i) ? b : a);
     const key = `${choice} ${near.frame}`;
     if (!this.parts.has(key)) {
-      const [boxes, counts] = await Promise.all([unpack(near.boxes, Float32Array), unpack(near.counts, Uint32Array)]);
+      const [boxes, counts] = await Promise.all([unpackBoxes(near.boxes, 2 * ndim, ndim), unpack(near.counts, Uint32Array)]);
       const most = Math.log2(1 + counts.reduce((a, b) => Math.max(a, b), 1));
-      const shades = Array.from(counts, (count) => Math.min(3, Math.floor(4 * Math.log2(1 + count) / (most + 1e-9))));
-      this.parts.set(key, { look: near, boxes, shades });
+      const shades = Uint8Array.from(counts, (count) => Math.min(3, Math.floor(4 * Math.log2(1 + count) / (most + 1e-9))));
+      this.parts.set(key, { look: near, boxes, shades, label });
     }
-    return { ...this.parts.get(key), color: ink("part"), label: this.scene.structures[choice].label };
+    return this.parts.get(key);
   }
-  legend(groups, marked, parts) {
-    const entries = groups.filter((group) => group.rows.length).map((group) => [group.color, `${group.name} ${whole(group.rows.length)}`]);
-    const pairs = this.scene.pairs[this.at];
-    if (pairs !== null) entries.push([marked.color, `in a pair (${whole(pairs)} pairs)`]);
-    if (parts) entries.push([parts.color, `parts of ${parts.label}`]);
-    byId("legend").replaceChildren(...entries.map(([color, words]) => {
-      const item = element("li"), dot = element("span");
-      dot.style.background = color;
-      item.append(dot, words);
-      return item;
-    }));
-    const look = parts && parts.look;
-    byId("look").textContent = look ? `${parts.label} in frame ${this.scene.frames[look.frame]}: ${whole(look.of)} parts (${look.kinds.join(", ")}), ${whole(look.entries)} entries, fullest ${whole(look.max_bucket)}${look.pairs === null ? "" : `, ${whole(look.candidates)} candidates for ${whole(look.pairs)} pairs`}.` : "";
+  say(parts) {
+    const pairs = this.scene.pairs[this.at], { counts } = this, words = (kind, text) => {
+      const entry = this.legend[kind];
+      entry.item.hidden = !text;
+      if (entry.words.textContent !== text) entry.words.textContent = text;
+    };
+    for (let kind = 1; kind < PAIRED; kind++) words(kind, counts[kind] ? `${whole(counts[kind])} ${KINDS[kind]}` : "");
+    words(PAIRED, pairs === null || !byId("highlight").checked ? "" : `${whole(counts[PAIRED])} of them in ${whole(pairs)} ${pairs === 1 ? "pair" : "pairs"}`);
+    words(0, parts && parts.shades.length ? `parts of ${parts.label}` : "");
+    byId("look").textContent = parts ? this.told(parts) : "";
+  }
+  told({ look, label }) {
+    const held = `${whole(look.entries)} entries, at most ${whole(look.max_bucket)} in one`;
+    const met = look.pairs === null ? "" : `; ${whole(look.candidates)} candidates looked at for ${whole(look.pairs)} pairs`;
+    const what = look.untold ? `its parts cannot be drawn, ${look.untold}; ` : `${whole(look.of)} ${look.of === 1 ? "part" : "parts"} (${look.kinds.join(", ")}), `;
+    return `${label} in frame ${this.scene.frames[look.frame]}: ${what}${held}${met}.`;
   }
 }
 
 Player.start(DATA.scene).then((player) => { globalThis.player = player; document.body.dataset.ready = "yes"; }, (error) => {
-  byId("stage").replaceChildren(element("p", `The scene cannot be drawn here (${error.message}); the figures below are complete.`, { role: "alert" }));
+  byId("stage").replaceChildren(element("p", `The scene cannot be drawn here (${error.message}); the figures are complete.`, { role: "alert" }));
   document.body.dataset.ready = "no";
 });

@@ -2,8 +2,7 @@
 //   npm install three@0.187.0 esbuild
 //   npx esbuild three.entry.js --bundle --minify --format=iife --global-name=THREE --outfile=three.min.js
 export {
-  BoxGeometry, BufferAttribute, BufferGeometry, Color, DynamicDrawUsage, EdgesGeometry,
-  InstancedBufferAttribute, InstancedBufferGeometry, LineBasicMaterial, LineSegments, Mesh,
+  BufferAttribute, BufferGeometry, Color, DataTexture, FloatType, GLSL3, LineSegments, Mesh,
   PerspectiveCamera, Scene, ShaderMaterial, Vector3, WebGLRenderer,
 } from "three";
 export { OrbitControls } from "three/addons/controls/OrbitControls.js";
