@@ -173,6 +173,7 @@ def test_traits_are_the_figures_of_the_scene(traits):
     ("changes", "words"),
     [
         ({}, "all about one size: the largest box is as long as the median one"),
+        ({"largest_to_median": 9.97}, "several sizes: the largest box is 9.97 times as long"),
         ({"largest_to_median": 0.0}, "the largest box is 0 times as long as the median one"),
         ({"largest_to_median": 2271.3, "partners": 712.0}, "the largest box is 2,270 times as"),
         ({"largest_to_median": 2271.3, "partners": 712.0}, "meets about 710 others"),

@@ -705,6 +705,14 @@ def test_what_the_budget_cuts_short_is_said(moving):
     assert row.build.samples == 1
 
 
+def test_what_the_budget_cuts_short_for_several_is_said_in_one_sentence(moving):
+    result = compare(moving, budget=1e-9)
+    assert result.left_out == (
+        "frames of 2 structures, whose shares of the budget were used up: checked of 4 and timed "
+        "of 3 were brute-force 1 and 0; hash-grid 1 and 0",
+    )
+
+
 # -- bad input ---------------------------------------------------------------------------------
 
 

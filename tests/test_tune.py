@@ -200,6 +200,7 @@ def test_the_table_shows_every_point_the_best_and_what_to_paste(curve):
         assert f"{point.value:.6g}" in text
     assert text.count(" * ") == 1
     assert curve.code in text
+    assert ("  # or without cell_size" in text) == ("no need to set it" in curve.words)
     assert "usual starting point" in text
 
 

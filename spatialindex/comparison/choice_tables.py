@@ -44,7 +44,8 @@ def draw_curve(curve: Curve) -> RenderableType:
     parts.append(Text(legend, "dim"))
     if curve.machine is not None:
         parts.append(Text(curve.machine.words, "dim"))
-    return Group(*parts, Text(), Text(curve.words, "bold"), Text(curve.code))
+    alike = f"  # or without {curve.parameter}" if curve.is_own_as_good else ""
+    return Group(*parts, Text(), Text(curve.words, "bold"), Text(f"{curve.code}{alike}"))
 
 
 def _curve_table(curve: Curve) -> Table:

@@ -121,6 +121,11 @@ class Curve:
         )
 
     @property
+    def is_own_as_good(self) -> bool:
+        """Whether the structure without the parameter takes no more than `NEAR_BEST` the time."""
+        return self.own is not None and self.own.seconds <= NEAR_BEST * self.best.seconds
+
+    @property
     def words(self) -> str:
         """What to do, in a sentence."""
         best, own = self.best, self.own
@@ -129,7 +134,7 @@ class Curve:
             return words
         ratio = own.seconds / best.seconds
         left = f"left to itself {self.structure} takes {own.value:.6g}"
-        if ratio <= NEAR_BEST:
+        if self.is_own_as_good:
             return f"{words}; {left} and is as good ({ratio:.2f}x): no need to set it"
         return f"{words}; {left} and needs {ratio:.2f}x as long"
 

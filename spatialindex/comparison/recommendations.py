@@ -6,6 +6,7 @@ name that changes its meaning, or goes, raises the number.
 
 from __future__ import annotations
 
+from bisect import bisect
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ __all__ = ["ADVICE_FORMAT", "Advice", "Choice", "Traits"]
 ADVICE_FORMAT = 1
 """Number of the layout of `Advice.as_dict`."""
 
-_MANY_SIZES = 10.0
+_SIZES = (3.0, 10.0)  # times the median: from where on they are several, and many
 _COHERENT = 0.5  # of an edge: a box still overlaps where it was
 
 
@@ -51,8 +52,8 @@ class Traits:
     @property
     def words(self) -> tuple[str, ...]:
         """The same in words, a line a trait."""
-        is_even = self.largest_to_median < _MANY_SIZES
-        sizes = f"{'all about one size' if is_even else 'many sizes'}: the largest box is "
+        words = ("all about one size", "several sizes", "many sizes")
+        sizes = f"{words[bisect(_SIZES, self.largest_to_median)]}: the largest box is "
         if 0.0 < self.largest_to_median < 1.005:
             sizes += "as long as the median one"
         else:

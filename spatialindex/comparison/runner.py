@@ -197,7 +197,7 @@ def compare(
         ),
         frame_jobs=in_frame,
         rows=tuple(rows),
-        left_out=_left_out(play, crowd, rows),
+        left_out=_left_out(play, crowd, rows, len(plan.frames)),
         verdict=decide(rows, in_frame, series),
         series=series,
     )
@@ -395,7 +395,7 @@ def _shortfall(entrant: Entrant, player: Player, plan: Plan, frames: int) -> str
     return f"{' and '.join(parts)}: its share of the budget was used up" if parts else ""
 
 
-def _left_out(play: Playback, crowd: str, rows: Sequence[Row]) -> tuple[str, ...]:
+def _left_out(play: Playback, crowd: str, rows: Sequence[Row], planned: int) -> tuple[str, ...]:
     """Say in sentences what was not done, or not in full."""
     sentences = []
     every = play.recording.frames
@@ -403,7 +403,20 @@ def _left_out(play: Playback, crowd: str, rows: Sequence[Row]) -> tuple[str, ...
         sentences.append(f"frames {play.frames:,} to {every - 1:,} of {every:,}, as asked")
     if crowd:
         sentences.append(crowd)
+    short = [row for row in rows if row.status == "ok" and row.note]
+    if len(short) > 1:
+        counts = (f"{row.label} {row.checked:,} and {_timed(row):,}" for row in short)
+        sentences.append(
+            f"frames of {len(short)} structures, whose shares of the budget were used up: checked "
+            f"of {planned:,} and timed of {play.frames - 1:,} were {'; '.join(counts)}"
+        )
     sentences += [
-        f"{row.label}: {row.note}" for row in rows if row.status in ("ok", "left out") and row.note
+        f"{row.label}: {row.note}"
+        for row in rows
+        if row.note and (row.status == "left out" or short == [row])
     ]
     return tuple(sentences)
+
+
+def _timed(row: Row) -> int:
+    return row.frame.samples if row.frame else 0
