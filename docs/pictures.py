@@ -1,7 +1,7 @@
 """Site builder hook: pictures of the structures, drawn over recordings that come with the project.
 
-The pages of structures show ``images/NAME.png`` for each name in `PICTURES`. They are drawn when
-the site is built. To look at them without it::
+The pages of structures show ``images/NAME.png`` for each name in `PICTURES`, and the page on hard
+scenes those of `hard_scenes.py`. They are drawn when the site is built. To look at them::
 
     python docs/pictures.py FOLDER
 """
@@ -9,6 +9,7 @@ the site is built. To look at them without it::
 from __future__ import annotations
 
 import io
+import runpy
 import sys
 from functools import cache
 from pathlib import Path
@@ -251,6 +252,7 @@ PICTURES = {
     "loose-quadtree": loose_tree,
     "sweep-and-prune": sweep,
     "split": split,
+    **runpy.run_path(str(Path(__file__).with_name("hard_scenes.py")))["FIGURES"],
 }
 
 

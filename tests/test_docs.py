@@ -231,7 +231,7 @@ def test_each_picture_is_shown_and_described():
     assert all(len(text) > 20 for _, text in shown)
 
 
-@pytest.mark.parametrize("name", ["grid", "sweep-and-prune"])
+@pytest.mark.parametrize("name", ["grid", "sweep-and-prune", "hard-motion"])
 def test_pictures_can_be_drawn_and_are_the_same_each_time(name):
     picture = PICTURES["draw"](name)
     assert picture.startswith(b"\x89PNG")
