@@ -4,6 +4,8 @@ import base64
 import json
 import re
 import zlib
+from dataclasses import replace
+from html import unescape
 
 import numpy as np
 import pytest
@@ -11,8 +13,10 @@ from click.testing import CliRunner
 
 import spatialindex as si
 from spatialindex.cli.commands import command
+from spatialindex.comparison.curves import Curve, CurvePoint
 from spatialindex.comparison.report import scene as scene_module
 from spatialindex.comparison.report.packing import MOST_STEPS, in_steps, packed_boxes
+from spatialindex.comparison.results import Verdict
 from spatialindex.registry import Entry, register, unregister
 
 NAME = '</script><script>alert("x")</script><b>&{{data}}'
@@ -31,6 +35,10 @@ def result(recording):
     return si.compare(recording, ["brute-force"], budget=600.0, plays=1)
 
 
+POINTS = (CurvePoint(2.0, 0.004, 30, 400, 35, 7, 20), CurvePoint(4.0, 0.001, 60, 200, 70, 9, 20))
+CURVE = Curve("hash-grid", "cell_size", POINTS, POINTS[1], (1.5, 2.0), (4.0, 4.0), notes=("few",))
+
+
 def data_of(page):
     (text,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
     return json.loads(text)
@@ -44,6 +52,49 @@ def test_figures_are_those_of_the_json(result, recording):
     data = data_of(result.to_html(recording))
     assert data["comparison"] == json.loads(json.dumps(result.as_dict()))
     assert set(data["comparison"]["series"]["brute-force"]) == {"1", "2", "3", "4"}
+
+
+def test_curves_are_those_of_the_json(result, recording):
+    tuned = replace(result, curves=(CURVE,))
+    assert tuned.as_dict()["curves"] == [CURVE.as_dict()]
+    data = data_of(tuned.to_html(recording))
+    assert data["comparison"] == json.loads(json.dumps(tuned.as_dict()))
+    assert CURVE.words in str(tuned.table().renderables[-3])
+
+
+def headed(result, recording):
+    page = result.to_html(recording)
+    return [unescape(text) for text in re.findall(r"<h[23][^>]*>(.*?)</h[23]>", page)][:3], page
+
+
+def test_the_heading_says_who_is_fastest_and_how_clear_that_is(result, recording):
+    headings, page = headed(result, recording)
+    assert headings[:2] == ["brute-force was timed alone", "The scene"]
+    assert "<code>si.create(&quot;brute-force&quot;, ndim=2)</code>" in page
+
+    def row(label, parameters):
+        return replace(result.rows[0], label=label, name="bvh", parameters=parameters)
+
+    rows = (row("bvh", {}), row("bvh(leaf_size=4)", {"leaf_size": 4}), result.rows[-1])
+    words = "fastest per frame: bvh, 1 ms; because: 3 against 9; although: 5 against 2"
+    clear = Verdict(
+        "bvh", rows[1].label, 2.0, 4, 4, True, ("3 against 9",), ("5 against 2",), words
+    )
+    headings, page = headed(replace(result, rows=rows, verdict=clear), recording)
+    assert headings == [
+        "bvh is fastest",
+        "For bvh, compared with bvh(leaf_size=4)",
+        "Against bvh, compared with bvh(leaf_size=4)",
+    ]
+    assert '<p id="verdict">bvh, 1 ms.</p>' in page
+    tie = replace(
+        clear, is_clear=False, reasons=(), contrary=(), words="no clear winner: too close"
+    )
+    headings, page = headed(replace(result, rows=rows, verdict=tie), recording)
+    assert headings[:2] == ["No clear winner: bvh or bvh(leaf_size=4)", "The scene"]
+    assert "<code>si.create(&quot;bvh&quot;, ndim=2, leaf_size=4)</code>" in page
+    nobody = Verdict(None, None, None, 0, 0, False, (), (), "no structure was timed")
+    assert headed(replace(result, verdict=nobody), recording)[0][0] == "No structure was timed"
 
 
 def test_texts_of_a_recording_are_never_markup(result, recording):

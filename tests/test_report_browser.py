@@ -3,10 +3,12 @@
 import re
 import shutil
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 
 import spatialindex as si
+from spatialindex.comparison.curves import Curve, CurvePoint
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -14,6 +16,17 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on this machine"),
     pytest.mark.xdist_group("browser"),
 ]
+
+POINTS = (
+    CurvePoint(2.0, 0.004, 30, 400, 35, 7, 20),
+    CurvePoint(4.0, 0.001, 60, 200, 70, 9, 20),
+    CurvePoint(8.0, 0.00105, 120, 100, 150, 11, 20),
+)
+OWN = CurvePoint(4.5, 0.00102, 70, 180, 80, 9, 20)
+NOTES = ("measured on 3 of 5 frames",)
+CURVE = Curve(
+    "hash-grid", "cell_size", POINTS, POINTS[1], (1.5, 2.0), (4.0, 8.0), own=OWN, notes=NOTES
+)
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +39,7 @@ def pages(tmp_path_factory):
         rec = si.Recording(rec.boxes, dt=0.5, name="crowd")
         result = si.compare(rec, ["brute-force", "hash-grid"], budget=600.0, plays=1)
         written[ndim] = tmp_path_factory.mktemp("report") / f"report{ndim}.html"
-        result.write_html(written[ndim], rec)
+        replace(result, curves=(CURVE,)).write_html(written[ndim], rec)
     return written
 
 
@@ -185,6 +198,30 @@ def test_tables_sort_both_ways_by_their_headings(opened):
     assert names.all_inner_texts() == ["brute-force", "hash-grid"]
     button.press("Enter")
     assert names.all_inner_texts() == ["hash-grid", "brute-force"]
+
+
+def test_a_curve_is_drawn_with_its_valley_and_marks_in_both_schemes(opened):
+    said = opened.locator("#curves .legend").inner_text()
+    for words in ("best: 4", "valley, within a tenth of the best: 4 to 8", "1.5 to 2", "4.5"):
+        assert words in said
+    assert "measured on 3 of 5 frames" in opened.inner_text("#curves")
+    for scheme in ("light", "dark"):
+        opened.emulate_media(color_scheme=scheme)
+        until(opened, MARKED)
+
+
+MARKED = """(() => {
+  const canvas = document.querySelector("#curves canvas"), seen = new Set();
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  for (let i = 0; i < data.length; i += 4) seen.add(data.slice(i, i + 4).join());
+  const pen = document.createElement("canvas").getContext("2d");
+  return ["good", "ink", "mark"].every((name) => {
+    pen.fillStyle = ink(name);
+    pen.fillRect(0, 0, 1, 1);
+    return seen.has(pen.getImageData(0, 0, 1, 1).data.join());
+  });
+})()"""
+"""Whether the star, the diamond and the line are in the plot, by their colours."""
 
 
 def test_the_page_fits_a_narrow_window_and_both_schemes(opened):

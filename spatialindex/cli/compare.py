@@ -44,7 +44,12 @@ __all__ = ["compare"]
     "--html",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="Also write a page with figures and the scene to look at; for one SCENE.",
+    help="Also write a page with figures, curves and the scene to look at; for one SCENE.",
+)
+@click.option(
+    "--curves/--no-curves",
+    default=None,
+    help="Also tune structures, in a third of the budget; done with --html when left out.",
 )
 @json_option
 def compare(
@@ -55,6 +60,7 @@ def compare(
     peers: str,
     as_json: bool,
     html: str | None,
+    curves: bool | None,
     **options: Any,
 ) -> int:
     """Compare structures on scenes: same answers, measured times.
@@ -74,6 +80,7 @@ def compare(
     choices = [with_parameters(structures, parameters, rec.ndim) for rec in recordings]
     asked = job_names(jobs)
     others = [name.strip() for name in peers.split(",") if name.strip()]
+    options["curves"] = html is not None if curves is None else curves
     results: list[Comparison] = []
     for scene, recording, choice in zip(scenes, recordings, choices, strict=True):
         with (

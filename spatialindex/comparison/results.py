@@ -15,10 +15,11 @@ from spatialindex.errors import SpatialIndexError
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
     from rich.console import RenderableType
 
+    from spatialindex.comparison.curves import Curve
     from spatialindex.comparison.facts import SceneFacts
     from spatialindex.comparison.machine import Machine
     from spatialindex.protocol import Among
@@ -272,6 +273,9 @@ class Comparison:
     """Who is fastest."""
     series: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
     """Seconds of `frame_jobs` together, by label and frame: what medians were taken of."""
+    curves: tuple[Curve, ...] = ()
+    """Structures against the first parameter that they declare as tunable, where curves were asked
+    for; measured apart from the rows, on a sample of the frames."""
 
     @property
     def agrees(self) -> bool:
@@ -288,10 +292,16 @@ class Comparison:
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain lists, dictionaries, numbers and strings, ready for JSON.
 
-        Times are in seconds. ``format`` is the number of this layout. Edges of a scene that is
-        wider than floats reach are infinite here; the command line writes them as null.
+        Times are in seconds. ``format`` is the number of this layout; each of ``curves`` is laid
+        out as `Curve.as_dict`, with a number of its own. Edges of a scene that is wider than floats
+        reach are infinite here; the command line writes them as null.
         """
-        parts = {entry.name: plain(getattr(self, entry.name)) for entry in fields(self)}
+        parts = {
+            entry.name: plain(getattr(self, entry.name))
+            for entry in fields(self)
+            if entry.name != "curves"
+        }
+        parts["curves"] = [curve.as_dict() for curve in self.curves]
         parts["checked"]["words"] = self.checked.words
         return {"format": FORMAT, "agrees": self.agrees} | parts
 
@@ -312,7 +322,6 @@ class Comparison:
         self,
         recording: Recording,
         *,
-        curves: Sequence[Any] = (),
         progress: Callable[[str, int, int], None] | None = None,
     ) -> str:
         """Return the comparison as one HTML page that opens offline, with the scene to look at.
@@ -324,9 +333,6 @@ class Comparison:
         ----------
         recording : Recording
             What was compared.
-        curves : sequence, optional
-            Figures against parameters that the page plots: objects with the ``as_dict`` of what
-            `spatialindex.tune` returns.
         progress : callable, optional
             Called as ``progress(what, done, total)``.
 
@@ -337,14 +343,13 @@ class Comparison:
         """
         from spatialindex.comparison.report.page import to_html
 
-        return to_html(self, recording, curves=curves, progress=progress)
+        return to_html(self, recording, progress=progress)
 
     def write_html(
         self,
         path: str | os.PathLike[str],
         recording: Recording,
         *,
-        curves: Sequence[Any] = (),
         progress: Callable[[str, int, int], None] | None = None,
     ) -> None:
         """Write the page of `to_html` to a file, completely or not at all.
@@ -356,7 +361,7 @@ class Comparison:
         """
         from spatialindex.comparison.report.page import write_html
 
-        write_html(path, self.to_html(recording, curves=curves, progress=progress))
+        write_html(path, self.to_html(recording, progress=progress))
 
 
 def plain(value: Any) -> Any:

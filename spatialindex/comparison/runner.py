@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 __all__ = ["check_settings", "compare", "frames_to_play"]
 
+_CURVES_SHARE = 1.0 / 3.0  # of the budget: what tuning may take, where it is asked for
+
 
 def compare(
     recording: Recording,
@@ -57,6 +59,7 @@ def compare(
     work: int = 100_000_000,
     repeats: int = 5,
     plays: int = 5,
+    curves: bool = False,
     progress: Progress | None = None,
 ) -> Comparison:
     """Play a recording through structures, check every answer, then time them side by side.
@@ -94,6 +97,10 @@ def compare(
     plays : int, default 5
         Times that all frames are played, as far as the budget goes; a frame takes what it takes in
         its fastest play.
+    curves : bool, default False
+        Also tune the structures that declare something to tune, as `tune` does, the fastest and the
+        grids first: see `Comparison.curves`. A third of the budget is for that, in seconds of the
+        clock; who is not reached is said in the result.
     progress : callable, optional
         Called as ``progress(what, done, total)`` as the work goes on.
 
@@ -132,6 +139,7 @@ def compare(
         repeats=repeats,
         plays=plays,
     )
+    tuning = settings.budget * _CURVES_SHARE if curves else 0.0
     play = Playback(
         recording,
         frames_to_play(recording, frames),
@@ -147,7 +155,7 @@ def compare(
     jobs = tuple(job for job in settings.jobs if not (crowd and job == "pairs"))
     checked = _checked_jobs(jobs, crowd)
     entrants += chosen_peers(peers, play, checked)
-    share = settings.budget / 2.0 / len(entrants)
+    share = (settings.budget - tuning) / 2.0 / len(entrants)
     facts = scene_facts(recording, play.frames, progress)
     _compile(entrants, play.ndim, jobs, progress)
     if "pairs" in checked:
@@ -176,7 +184,7 @@ def compare(
     ]
     rows.append(_empty_row(timed[EMPTY], in_frame))
     series = {label: player.per_frame(in_frame) for label, player in timed.items()}
-    return Comparison(
+    result = Comparison(
         scene=facts,
         machine=this_machine(),
         settings=settings,
@@ -201,6 +209,11 @@ def compare(
         verdict=decide(rows, in_frame, series),
         series=series,
     )
+    if not curves:
+        return result
+    from spatialindex.comparison.tuned import with_curves  # which is made of comparisons
+
+    return with_curves(result, recording, tuning, progress)
 
 
 def check_settings(

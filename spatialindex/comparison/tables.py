@@ -94,6 +94,9 @@ def draw(result: Comparison, width: int) -> RenderableType:
     parts += [Text(f"left out: {words}", "yellow") for words in result.left_out]
     if any(row.status == "ok" for row in result.rows):
         parts += _figures(result, width)
+    if result.curves:
+        parts += [Text(), Text("tuned, apart from the tables above", "bold")]
+        parts += [Text(f"{curve.structure}, {curve.words}") for curve in result.curves]
     return Group(*parts, Text(), Text(result.verdict.words, "bold"))
 
 

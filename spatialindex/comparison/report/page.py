@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from spatialindex.comparison.report.scene import pack_scene
 from spatialindex.comparison.results import finite
@@ -44,7 +44,6 @@ def to_html(
     result: Comparison,
     recording: Recording,
     *,
-    curves: Sequence[Any] = (),
     progress: Callable[[str, int, int], None] | None = None,
 ) -> str:
     """Return the page; see `Comparison.to_html`."""
@@ -57,7 +56,6 @@ def to_html(
     data = {
         "comparison": result.as_dict(),
         "machine": result.machine.words,
-        "curves": [curve.as_dict() for curve in curves],
         "scene": pack_scene(result, recording, progress),
     }
     libraries = ["uplot"] + (["three"] if recording.ndim == 3 else [])
@@ -67,8 +65,11 @@ def to_html(
     parts = {
         "title": html.escape(f"{scene.name or 'scene'}: structures compared"),
         "name": html.escape(scene.name or "scene"),
-        "verdict": html.escape(result.verdict.words),
+        "facts": html.escape(scene.words),
+        "verdict": _verdict(result),
         "checked": html.escape(result.checked.words),
+        "frame": html.escape(" + ".join(result.frame_jobs)),
+        "among": html.escape(result.settings.among),
         "styles": _asset("uplot.min.css") + _asset("page.css"),
         "licences": html.escape("\n\n".join(_asset(f"{name}.LICENSE") for name in libraries)),
         # a recording's texts must not end the script that they are in
@@ -96,6 +97,49 @@ def write_html(path: str | os.PathLike[str], page: str) -> None:
         raise InvalidArgumentError(f"{path}: cannot be written: {error}") from error
     with replaced(path) as draft:
         draft.write_bytes(text)
+
+
+def _verdict(result: Comparison) -> str:
+    """Return the verdict as markup: a heading that says it, how clear it is, what speaks for whom.
+
+    The words are those of `Verdict.words`, its reasons apart from the rest.
+    """
+    verdict = result.verdict
+    best, other = verdict.fastest, verdict.against
+    _, _, words = verdict.words.partition(": ")
+    if best is None:
+        return '<h2 id="h-verdict">No structure was timed</h2>'
+    if verdict.is_clear:
+        heading = f"{best} is fastest"
+        words = words.partition("; because: ")[0].partition("; although: ")[0]
+    elif other is None:
+        heading = f"{best} was timed alone"
+    else:
+        heading = f"No clear winner: {best} or {other}"
+    clear = ' class="clear"' if verdict.is_clear else ""
+    parts = [
+        f'<h2 id="h-verdict"{clear}>{html.escape(heading)}</h2>',
+        f'<p id="verdict">{html.escape(words)}.</p>',
+    ]
+    for word, reasons in (("For", verdict.reasons), ("Against", verdict.contrary)):
+        if reasons:
+            items = "".join(f"<li>{html.escape(reason)}</li>" for reason in reasons)
+            title = html.escape(f"{word} {best}, compared with {other}")
+            parts.append(f"<h3>{title}</h3><ul>{items}</ul>")
+    named = [best] if verdict.is_clear or other is None else [best, other]
+    codes = [f"<code>{html.escape(code)}</code>" for name in named if (code := _code(result, name))]
+    if codes:
+        parts.append(f"<p>In Python: {' or '.join(codes)}</p>")
+    return "\n".join(parts)
+
+
+def _code(result: Comparison, label: str) -> str:
+    """Return a structure to paste into code; empty for another library."""
+    row = result.row(label)
+    if row.is_peer:
+        return ""
+    given = [f"ndim={result.scene.ndim}", *(f"{k}={v!r}" for k, v in row.parameters.items())]
+    return f'si.create("{row.name}", {", ".join(given)})'
 
 
 def _asset(name: str) -> str:
