@@ -462,17 +462,28 @@ def test_values_on_the_command_line_are_what_they_look_like(word, value):
 
 
 def test_the_progress_bar_goes_to_a_terminal_and_leaves_stdout_clean():
+    drawn, result = in_terminal("compare", "uniform:n=20,frames=3", "--json", *QUICK)
+    assert json.loads(result)["comparisons"][0]["agrees"]
+    assert drawn.index("opening") < drawn.index("checking") < drawn.index("timing")
+
+
+def test_a_scene_that_is_made_and_written_is_told_of(tmp_path):
+    drawn, result = in_terminal("generate", "uniform:n=20", tmp_path / "scene.npz")
+    assert drawn.index("making") < drawn.index("writing")
+    assert result.startswith(f"{tmp_path / 'scene.npz'}: <Recording")
+
+
+def in_terminal(*arguments):
+    """Run the command with a terminal for its stderr; return what it draws there, and stdout."""
     pty = pytest.importorskip("pty")
     terminal, stderr = pty.openpty()
     with ThreadPoolExecutor(1) as pool:  # or else the bar waits for somebody to read
         reading = pool.submit(all_drawn, terminal)
-        result = process_with_terminal(stderr, "compare", "uniform:n=20,frames=3", "--json", *QUICK)
+        result = process_with_terminal(stderr, *map(str, arguments))
         os.close(stderr)
         drawn = reading.result(timeout=60)
     os.close(terminal)
-    assert json.loads(result)["comparisons"][0]["agrees"]
-    assert "checking" in drawn
-    assert "timing" in drawn
+    return drawn, result
 
 
 def all_drawn(terminal):

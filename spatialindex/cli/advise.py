@@ -8,7 +8,7 @@ import click
 
 from spatialindex.cli.group import DIFFERS
 from spatialindex.cli.options import job_names, jobs_option, json_option, measuring
-from spatialindex.cli.show import interruptible, print_json, print_rich, progress_bar
+from spatialindex.cli.show import interruptible, opened, print_json, print_rich, progress_bar
 
 __all__ = ["advise"]
 
@@ -26,9 +26,8 @@ def advise(scene: str, jobs: str | None, as_json: bool, **options: Any) -> int:
     is 1.
     """
     from spatialindex.comparison.advice import advise as run
-    from spatialindex.scenes.generators import open_scene
 
-    recording = open_scene(scene)
+    recording = opened(scene)
     asked = job_names(jobs)
     with progress_bar(recording.name or scene) as bar, interruptible(bar) as progress:
         advice = run(recording, asked, progress=progress, **options)

@@ -10,6 +10,7 @@ from spatialindex.cli.group import DIFFERS
 from spatialindex.cli.options import job_names, jobs_option, json_option, measuring
 from spatialindex.cli.show import (
     interruptible,
+    opened,
     print_json,
     print_rich,
     progress_bar,
@@ -72,11 +73,10 @@ def compare(
     from spatialindex.cli.choices import with_parameters
     from spatialindex.comparison.report.page import check_page
     from spatialindex.comparison.runner import compare as run
-    from spatialindex.scenes.generators import open_scene
 
     if html is not None:
         check_page(html, scenes)
-    recordings = [open_scene(scene) for scene in scenes]  # all, before anything long begins
+    recordings = [opened(scene) for scene in scenes]  # all, before anything long begins
     choices = [with_parameters(structures, parameters, rec.ndim) for rec in recordings]
     asked = job_names(jobs)
     others = [name.strip() for name in peers.split(",") if name.strip()]

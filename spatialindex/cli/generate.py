@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from spatialindex.cli.show import progress_bar
 from spatialindex.errors import InvalidArgumentError
 
 __all__ = ["generate"]
@@ -43,6 +44,11 @@ def generate(specification: str, out: Path, force: bool) -> None:
 
     if out.exists() and not force:
         raise InvalidArgumentError(f"{out} is there already; pass --force to replace it")
-    recording = parse_specification(specification)
-    recording.save(out)
+    with progress_bar(specification) as progress:
+        if progress is not None:
+            progress("making", 0, 2)
+        recording = parse_specification(specification)
+        if progress is not None:
+            progress("writing", 1, 2)
+        recording.save(out)
     click.echo(f"{out}: {recording!r}, {out.stat().st_size / 1024:,.0f} KiB")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spatialindex.cli.show import print_json, print_rich, progress_bar
+from spatialindex.cli.show import opened, print_json, print_rich, progress_bar
 
 if TYPE_CHECKING:
     from spatialindex.comparison.facts import SceneFacts
@@ -27,9 +27,8 @@ def info(scene: str, as_json: bool) -> None:
     SCENE is a path (.npz, .aabbs) or a specification such as uniform:n=10000,ndim=3.
     """
     from spatialindex.comparison.facts import scene_facts
-    from spatialindex.scenes.generators import open_scene
 
-    recording = open_scene(scene)
+    recording = opened(scene)
     with progress_bar(recording.name or scene) as progress:
         facts = scene_facts(recording, progress=progress)
         pairs = _pairs(recording)

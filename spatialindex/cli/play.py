@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spatialindex.cli.show import print_json_line, stdout_console
+from spatialindex.cli.show import opened, print_json_line, stdout_console
 from spatialindex.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -82,14 +82,13 @@ def play(
     from spatialindex.comparison.panel import summary
     from spatialindex.comparison.playing import Album
     from spatialindex.comparison.warm import warm_up_steps
-    from spatialindex.scenes.generators import open_scene
     from spatialindex.split.index import SplitIndex
 
     if fps is not None and speed is not None:
         raise InvalidArgumentError("--fps and --speed both say how fast; give one of them")
     given = {"static": static, "dynamic": dynamic, "coarse": coarse}
     parts = {role: structure_of(f"--{role}", words) for role, words in given.items()}
-    recording = open_scene(scene)
+    recording = opened(scene)
     is_live = not as_json and stdout_console().is_interactive
     wait = _seconds_a_frame(recording, fps, speed, is_paced=is_live)
     total = min(frames or recording.frames, recording.frames)

@@ -17,8 +17,11 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.progress import TaskID
 
+    from spatialindex.scenes.recording import Recording
+
 __all__ = [
     "interruptible",
+    "opened",
     "print_json",
     "print_json_line",
     "print_rich",
@@ -106,6 +109,16 @@ def progress_bar(title: str) -> Iterator[Callable[[str, int, int], None] | None]
 
     with bar:
         yield tell
+
+
+def opened(scene: str) -> Recording:
+    """Return the recording that a path or a specification names; a large one takes seconds."""
+    from spatialindex.scenes.generators import open_scene
+
+    with progress_bar(scene) as progress:
+        if progress is not None:
+            progress("opening", 0, 1)
+        return open_scene(scene)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from spatialindex.cli.options import job_names, jobs_option, json_option, measuring
-from spatialindex.cli.show import interruptible, print_json, print_rich, progress_bar
+from spatialindex.cli.show import interruptible, opened, print_json, print_rich, progress_bar
 
 __all__ = ["tune"]
 
@@ -46,11 +46,10 @@ def tune(
     """
     from spatialindex.comparison.plotting import check_plot
     from spatialindex.comparison.tuning import tune as run
-    from spatialindex.scenes.generators import open_scene
 
     if plot is not None:
         check_plot(plot)
-    recording = open_scene(scene)
+    recording = opened(scene)
     asked = job_names(jobs)
     with progress_bar(recording.name or scene) as bar, interruptible(bar) as progress:
         curve = run(recording, structure, parameter, asked, progress=progress, **options)
