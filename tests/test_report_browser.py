@@ -5,6 +5,7 @@ import shutil
 from contextlib import contextmanager
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import spatialindex as si
@@ -36,7 +37,9 @@ def pages(tmp_path_factory):
     for ndim in (2, 3):
         rec = si.generate("brownian", n=60, ndim=ndim, frames=6, seed=5)
         # half a second a frame: a click finds it still playing
-        rec = si.Recording(rec.boxes, dt=0.5, name="crowd")
+        boxes = rec.boxes.copy()
+        boxes[:, 0] = np.repeat((0.0, 900.0), ndim)  # the ground: it meets everybody
+        rec = si.Recording(boxes, np.arange(60) < 1, dt=0.5, name="crowd")
         result = si.compare(rec, ["brute-force", "hash-grid"], budget=600.0, plays=1)
         written[ndim] = tmp_path_factory.mktemp("report") / f"report{ndim}.html"
         replace(result, curves=(CURVE,)).write_html(written[ndim], rec)
@@ -125,6 +128,19 @@ def test_playing_pauses_and_scrubbing_shows_a_frame(opened):
     opened.fill("#scrub", "3")
     drawn(opened, 3)
     assert opened.inner_text("#frame") == "frame 3 of 5"
+
+
+def test_pairs_are_marked_when_asked_and_the_ground_never_is(opened):
+    legend = opened.locator("#legend")
+    ground = "; static ones keep their colour"
+    sync_api.expect(legend).to_contain_text(re.compile(rf"\d+ of them in \d+ pairs{ground}"))
+    assert opened.evaluate("player.kinds[0]") == 1
+    assert opened.evaluate("player.kinds.slice(1).includes(5)")
+    before = picture(opened)
+    opened.uncheck("#highlight")
+    sync_api.expect(legend).not_to_contain_text("of them in")
+    assert not opened.evaluate("player.kinds.includes(5)")
+    assert picture(opened) != before
 
 
 def test_switching_structures_draws_their_parts(opened):

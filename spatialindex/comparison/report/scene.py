@@ -36,7 +36,7 @@ __all__ = ["pack_scene"]
 FRAME_BYTES = 48_000_000
 """Bytes of boxes and states, before they are compressed: what the browser has to keep."""
 
-TEXT_BYTES = 3_000_000
+TEXT_BYTES = 4_000_000
 """Bytes of boxes in the page, compressed and as text."""
 
 PART_BYTES = 6_000_000
@@ -105,7 +105,7 @@ def pack_scene(
     rows = np.array(spread(recording.n, MOST_OBJECTS), np.intp)
     view, world = _view(recording, rows, last)
     ranked = [row for row in result.rows if row.status == "ok" and not row.is_peer]
-    frames, boxes = _frames(view, last)
+    frames, boxes = _frames(view, last, progress)
     notes = []
     if len(rows) < recording.n:
         notes.append(f"{len(rows):,} of {recording.n:,} objects are drawn, evenly sampled")
@@ -158,14 +158,18 @@ def _view(
     return _View(recording, rows, center, step), world
 
 
-def _frames(view: _View, last: int) -> tuple[Sequence[int], str]:
+def _frames(view: _View, last: int, progress: Progress | None) -> tuple[Sequence[int], str]:
     """Return which frames are drawn, and their boxes as text: as many as the budgets have room."""
     each = max(1, len(view.rows)) * (8 * view.recording.ndim + 1)
     frames = spread(last, max(1, FRAME_BYTES // each))
-    while len(text := packed_boxes(view.frames(frames))) > TEXT_BYTES and len(frames) > 1:
+    while True:
+        if progress is not None:
+            progress("packing frames", 0, len(frames))
+        text = packed_boxes(view.frames(frames))
+        if len(text) <= TEXT_BYTES or len(frames) == 1:
+            return frames, text
         share = TEXT_BYTES / len(text)
         frames = spread(last, max(1, min(len(frames) - 1, int(len(frames) * share))))
-    return frames, text
 
 
 def _states(

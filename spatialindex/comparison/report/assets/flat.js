@@ -20,7 +20,7 @@ class Flat {
     canvas.addEventListener("wheel", (event) => {
       if (!this.takesWheel) return; // a page has to scroll
       event.preventDefault();
-      this.zoom(Math.exp(-event.deltaY / 400));
+      this.zoom(Math.exp(-event.deltaY / 400), event.offsetX - canvas.clientWidth / 2, canvas.clientHeight / 2 - event.offsetY);
     }, { passive: false });
   }
   fit() {
@@ -30,7 +30,12 @@ class Flat {
     this.scale = 0.92 * Math.min(w / (x1 - x0 || 1), h / (y1 - y0 || 1));
   }
   move(x, y) { this.x += x; this.y += y; this.ask(); }
-  zoom(factor) { this.scale *= factor; this.ask(); }
+  // What is `x`, `y` pixels from the middle stays there.
+  zoom(factor, x = 0, y = 0) {
+    const gained = (1 - 1 / factor) / this.scale;
+    this.scale *= factor;
+    this.move(x * gained, y * gained);
+  }
   ask() {
     this.asked = this.asked || requestAnimationFrame(() => { this.asked = 0; if (this.last) this.draw(...this.last); });
   }

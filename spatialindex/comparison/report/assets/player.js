@@ -27,6 +27,8 @@ class Player {
   }
   constructor(scene, boxes, states, roles) {
     Object.assign(this, { scene, boxes, states, roles, at: 0, timer: null, isScrubbing: false, parts: new Map(), turn: 0, kinds: new Uint8Array(scene.objects), counts: new Uint32Array(KINDS.length) });
+    // a ground that everything stands on would hide what stands on it, were it marked
+    this.marked = roles.every((role) => role & 1) ? 0 : 1;
     this.view = this.viewOf(byId("canvas"));
     byId("scrub").max = scene.frames.length - 1;
     byId("structure").append(element("option", "none", { value: "" }), ...scene.structures.map((one, i) => element("option", one.label, { value: i })));
@@ -157,7 +159,7 @@ class Player {
         counts[kind]++;
         if (state & 4) {
           counts[PAIRED]++;
-          if (marks) kind = PAIRED;
+          if (marks && !(role & this.marked)) kind = PAIRED;
         }
       }
       kinds[row] = kind;
@@ -183,9 +185,14 @@ class Player {
       if (entry.words.textContent !== text) entry.words.textContent = text;
     };
     for (let kind = 1; kind < PAIRED; kind++) words(kind, counts[kind] ? `${whole(counts[kind])} ${KINDS[kind]}` : "");
-    words(PAIRED, pairs === null || !byId("highlight").checked ? "" : `${whole(counts[PAIRED])} of them in ${whole(pairs)} ${pairs === 1 ? "pair" : "pairs"}`);
+    words(PAIRED, pairs === null || !byId("highlight").checked ? "" : this.met(pairs));
     words(0, parts && parts.shades.length ? `parts of ${parts.label}` : "");
     byId("look").textContent = parts ? this.told(parts) : "";
+  }
+  met(pairs) {
+    if (!pairs) return "none in a pair";
+    const kept = this.counts[1] && this.marked ? "; static ones keep their colour" : "";
+    return `${whole(this.counts[PAIRED])} of them in ${whole(pairs)} ${pairs === 1 ? "pair" : "pairs"}${kept}`;
   }
   told({ look, label }) {
     const held = `${whole(look.entries)} entries, at most ${whole(look.max_bucket)} in one`;

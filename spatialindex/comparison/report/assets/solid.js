@@ -68,6 +68,7 @@ class Solid {
     this.scene = new THREE.Scene();
     this.camera = new THREE.PerspectiveCamera(45, 1, 1, 10);
     this.controls = new THREE.OrbitControls(this.camera, canvas);
+    this.controls.zoomToCursor = true;
     this.controls.enableZoom = false; // until the scene has the focus: a page has to scroll
     this.faces = new Boxes(this.scene, FACES, false);
     this.edges = new Boxes(this.scene, EDGES, true);
