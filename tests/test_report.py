@@ -93,6 +93,11 @@ def test_the_heading_says_who_is_fastest_and_how_clear_that_is(result, recording
     headings, page = headed(replace(result, rows=rows, verdict=tie), recording)
     assert headings[:2] == ["No clear winner: bvh or bvh(leaf_size=4)", "The scene"]
     assert "<code>si.create(&quot;bvh&quot;, ndim=2, leaf_size=4)</code>" in page
+    wrong = replace(
+        result.rows[0], label="grid", status="differs", note="frame 3: pairs, 1 missing"
+    )
+    _, page = headed(replace(result, rows=(*result.rows, wrong)), recording)
+    assert "Wrong answers, not timed: grid: frame 3: pairs, 1 missing." in page
     nobody = Verdict(None, None, None, 0, 0, False, (), (), "no structure was timed")
     assert headed(replace(result, verdict=nobody), recording)[0][0] == "No structure was timed"
 

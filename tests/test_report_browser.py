@@ -207,6 +207,16 @@ def test_without_webgl_a_scene_in_3d_is_drawn_from_above_and_it_is_said(driver, 
     browser.close()
 
 
+def test_a_worst_frame_can_be_seen(opened):
+    button = opened.locator("#worst button").first
+    frame = int(button.inner_text().split()[-1])
+    opened.locator("#stage[data-drawn='0']").wait_for()
+    button.click()
+    drawn(opened, frame)
+    opened.keyboard.press("Home")  # the scene has the focus
+    drawn(opened, 0)
+
+
 def test_tables_sort_both_ways_by_their_headings(opened):
     button = opened.locator("#work th button", has_text="structure")
     names = opened.locator("#work tbody td:first-child")

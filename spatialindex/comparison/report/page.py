@@ -67,6 +67,7 @@ def to_html(
         "name": html.escape(scene.name or "scene"),
         "facts": html.escape(scene.words),
         "verdict": _verdict(result),
+        "wrong": _wrong(result),
         "checked": html.escape(result.checked.words),
         "frame": html.escape(" + ".join(result.frame_jobs)),
         "among": html.escape(result.settings.among),
@@ -131,6 +132,14 @@ def _verdict(result: Comparison) -> str:
     if codes:
         parts.append(f"<p>In Python: {' or '.join(codes)}</p>")
     return "\n".join(parts)
+
+
+def _wrong(result: Comparison) -> str:
+    """Return who differed from the oracle or failed, as markup; empty when nobody did."""
+    said = {"differs": "Wrong answers", "failed": "Failed"}
+    wrong = [row for row in result.rows if row.status in said]
+    lines = [f"{said[row.status]}, not timed: {row.label}: {row.note}." for row in wrong]
+    return "".join(f'<p class="wrong">{html.escape(line)}</p>' for line in lines)
 
 
 def _code(result: Comparison, label: str) -> str:

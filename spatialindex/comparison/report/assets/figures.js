@@ -46,9 +46,6 @@ function sortable(target, rows, columns) {
         const best = column.ranked && isFair(row) && value !== null && column.write(value) === column.least;
         line.append(element("td", column.write(value), best ? { class: "best" } : {}));
       });
-      if (row.status === "differs" || row.status === "failed") {
-        line.append(element("td", `${row.status}: ${row.note}`, { class: "bad" }));
-      }
       return line;
     }));
   }
@@ -73,8 +70,8 @@ function sortable(target, rows, columns) {
   draw();
 }
 
-function named(label = "structure") {
-  return { head: label, value: (row) => row.label, write: (text) => text };
+function named() {
+  return { head: "structure", value: (row) => ["ok", "floor"].includes(row.status) ? row.label : `${row.label} (${row.status})`, write: (text) => text };
 }
 
 function drawTimes() {
@@ -130,8 +127,10 @@ function plot(target, build) {
 function drawLines() {
   const labels = Object.keys(RESULT.series).filter((label) => Object.keys(RESULT.series[label]).length);
   const frames = [...new Set(labels.flatMap((label) => Object.keys(RESULT.series[label]).map(Number)))].sort((a, b) => a - b);
+  const isStill = RESULT.scene.frames === 1, what = isStill ? "fresh index" : "frame";
+  if (isStill) byId("h-lines").textContent = "Build by build";
   if (frames.length < 2) {
-    byId("lines").replaceWith(element("p", "One frame: there is no line to draw.", { class: "quiet" }));
+    byId("lines").replaceWith(element("p", `One ${what}: there is no line to draw.`, { class: "quiet" }));
     return;
   }
   const worst = new Map(RESULT.rows.filter((row) => row.frame && row.status === "ok").map((row) => [row.label, row.frame.worst_frame]));
@@ -143,11 +142,18 @@ function drawLines() {
   });
   const data = [frames, ...labels.map((label) => frames.map((t) => { const v = RESULT.series[label][t]; return v === undefined ? null : v * 1e3; }))];
   plot(byId("lines"), () => [{
-    scales: { x: { time: false }, y: { distr: 3 } }, axes: [axis("frame", 44), axis("ms, logarithmic")],
-    series: [{ label: "frame" }, ...series()],
+    scales: { x: { time: false }, y: { distr: 3 } }, axes: [{ ...axis(what, 44), incrs: WHOLE }, axis("ms, logarithmic")],
+    series: [{ label: what }, ...series()],
   }, data]);
-  byId("worst").textContent = `Dots mark worst frames: ${[...worst].map(([label, t]) => `${label} ${t}`).join(", ")}.`;
+  byId("worst").append(isStill ? "Dots mark the slowest." : "Dots mark worst frames; see the scene in them:");
+  if (isStill) return;
+  for (const [label, t] of worst) {
+    const button = element("button", `${label} ${t}`, { type: "button" });
+    button.addEventListener("click", () => globalThis.player && player.jump(t));
+    byId("worst").append(" ", button);
+  }
 }
+const WHOLE = [1, 2, 5].flatMap((digit) => Array.from({ length: 8 }, (_, power) => digit * 10 ** power)).sort((a, b) => a - b);
 
 // The U of a parameter: time and work against its values, with the valley and where people begin.
 function drawCurves() {

@@ -55,6 +55,7 @@ class Flat {
     this.ratio = Math.min(2, devicePixelRatio || 1);
     const { canvas, pen, ratio } = this, { round, max } = Math;
     const w = round(canvas.clientWidth * ratio), h = round(canvas.clientHeight * ratio), there = new Set(kinds);
+    if (!w || !h) return; // there is no place to draw in
     if (canvas.width !== w) canvas.width = w;
     if (canvas.height !== h) canvas.height = h;
     pen.clearRect(0, 0, w, h);

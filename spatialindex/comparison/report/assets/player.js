@@ -31,6 +31,7 @@ class Player {
     this.marked = roles.every((role) => role & 1) ? 0 : 1;
     this.view = this.viewOf(byId("canvas"));
     byId("scrub").max = scene.frames.length - 1;
+    byId("play").disabled = byId("scrub").disabled = scene.frames.length < 2;
     byId("structure").append(element("option", "none", { value: "" }), ...scene.structures.map((one, i) => element("option", one.label, { value: i })));
     const best = scene.structures.findIndex((one) => one.label === RESULT.verdict.fastest);
     byId("structure").value = best < 0 ? "" : best;
@@ -59,6 +60,14 @@ class Player {
     byId("no-webgl").hidden = false;
     return new Flat(canvas, focus, 3);
   }
+  // Shows the scene in a frame of the recording, or in the nearest one that is drawn.
+  jump(frame) {
+    const { frames } = this.scene, away = frames.map((t) => Math.abs(t - frame));
+    this.stop();
+    this.show(away.indexOf(Math.min(...away)));
+    byId("player").scrollIntoView({ behavior: "smooth", block: "start" });
+    byId("stage").focus({ preventScroll: true });
+  }
   get isPlaying() { return this.timer !== null; }
   listen() {
     const scrub = byId("scrub"), again = () => this.show(this.at);
@@ -82,7 +91,7 @@ class Player {
     const last = this.scene.frames.length - 1;
     const steps = { ArrowRight: this.at + 1, ArrowLeft: this.at - 1, Home: 0, End: last };
     const turns = { a: [-1, 0], d: [1, 0], w: [0, 1], s: [0, -1] };
-    if (event.key === " ") this.toggle();
+    if (event.key === " ") last && this.toggle();
     else if (event.key in steps) { this.stop(); this.isScrubbing = event.repeat; this.show(Math.min(last, Math.max(0, steps[event.key]))); }
     else if (event.key === "+" || event.key === "-") this.view.zoom(event.key === "+" ? 1.25 : 0.8);
     else if (event.key in turns) this.push(...turns[event.key]);
@@ -134,7 +143,8 @@ class Player {
   }
   async show(i) {
     this.at = i;
-    const turn = ++this.turn, { scene } = this, frame = `frame ${scene.frames[i]} of ${RESULT.scene.frames - 1}`;
+    const turn = ++this.turn, { scene } = this, last = RESULT.scene.frames - 1;
+    const frame = last ? `frame ${scene.frames[i]} of ${last}` : "the only frame";
     byId("scrub").value = i;
     byId("frame").textContent = frame;
     byId("scrub").setAttribute("aria-valuetext", frame);
