@@ -39,8 +39,8 @@ FRAME_BYTES = 48_000_000
 TEXT_BYTES = 4_000_000
 """Bytes of boxes in the page, compressed and as text."""
 
-PART_BYTES = 6_000_000
-"""Bytes of the parts of all structures."""
+PART_BYTES = 12_000_000
+"""Bytes of the parts of all structures, before they are compressed to about a tenth."""
 
 MOST_OBJECTS = 100_000
 """Objects drawn; beyond it, an even sample."""

@@ -176,6 +176,7 @@ function drawCurves() {
     byId("curves").append(notes);
   }
 }
+const COMPACT = new Intl.NumberFormat("en", { notation: "compact" });
 // Ticks of a logarithmic axis at 1, 2 and 5 times powers of ten, at all digits where those are few.
 function evenly(least, most) {
   const within = (digits) => {
@@ -200,7 +201,7 @@ function curvePlot(curve) {
   const own = curve.own && curve.own.value > 0 ? curve.own : null;
   const seen = [...x, ...(curve.usual || []), ...(own ? [own.value] : [])], work = counts.flat().filter((count) => count !== null);
   const line = (label, scale, color, rest) => ({ label, scale, stroke: ink(color), points: { show: true, size: 7, fill: ink(color) }, value: (u, v) => v === null ? "–" : scale === "ms" ? `${v.toPrecision(3)} ms` : whole(v), ...rest });
-  const log = (label, scale, side) => ({ ...axis(label), scale, side, splits: (u, i, least, most) => evenly(least, most), filter: (u, splits) => splits, values: (u, splits) => splits.map((v) => short(v)) });
+  const log = (label, scale, side) => ({ ...axis(label), scale, side, splits: (u, i, least, most) => evenly(least, most), filter: (u, splits) => splits, values: (u, splits) => splits.map(scale === "work" ? COMPACT.format : short) });
   const options = {
     scales: { x: { time: false, distr: 3, range: reach(seen, 1.25) }, ms: { distr: 3, range: reach(own ? [...ms, own.seconds * 1e3] : ms, 1.35) }, work: { distr: 3, range: work.length ? reach(work, 1.35) : [1, 10] } },
     axes: [{ ...log(curve.parameter, "x", 2), size: 44 }, log("ms a frame", "ms", 3), { ...log("candidates, entries", "work", 1), grid: { show: false } }],

@@ -85,7 +85,7 @@ class Solid {
     const f = this.focus, s = this.shift, at = (k) => f[(k + s) % 3], to = (k) => f[(k + s) % 3 + 3];
     const size = Math.hypot(f[3] - f[0], f[4] - f[1], f[5] - f[2]) || 1;
     const middle = [0, 1, 2].map((k) => (at(k) + to(k)) / 2);
-    const far = size * 1.3 * Math.max(1, this.canvas.clientHeight / Math.max(1, this.canvas.clientWidth));
+    const far = size * 1.34 * Math.max(1, this.canvas.clientHeight / Math.max(1, this.canvas.clientWidth));
     this.camera.position.set(middle[0] + far * 0.62, middle[1] + far * 0.5, middle[2] + far * 0.71);
     this.extent = size;
     this.controls.target.set(...middle);
