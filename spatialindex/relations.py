@@ -117,11 +117,11 @@ class Relations(Content):
         self, slots: NDArray[np.int32], marks: NDArray[np.uint8], rule: int, *, workers: int
     ) -> NDArray[np.int32]:
         """Return the pairs that slots are in, all of them marked, each once, as rows of slots."""
-        # two that ask find each other twice
-        limit = min(2 * self.max_rows, NO_LIMIT)
+        from spatialindex.kernels.keeping import drop_repeats
+
+        limit = min(2 * self.max_rows, NO_LIMIT)  # two that ask find each other twice
         rows = self._structure.touching(slots, rule, limit=limit, workers=workers)
-        ids = self._table.slot_ids[rows]
-        return np.asarray(rows[(marks[rows[:, 1]] == 0) | (ids[:, 0] < ids[:, 1])])
+        return rows[: drop_repeats(rows, marks, self._table.slot_ids)]
 
     def _named_pairs(
         self, rows: NDArray[np.int32], *, sort: bool, workers: int

@@ -10,7 +10,7 @@ import numpy as np
 
 from spatialindex.kernels.jit import kernel
 
-__all__ = ["merge_kept"]
+__all__ = ["drop_repeats", "merge_kept"]
 
 _NONE = np.iinfo(np.int64).max  # beyond all that is kept; an id that large comes from `found` last
 
@@ -51,4 +51,19 @@ def merge_kept(kept, slots, marks, found, out):
         out[k, 0] = found[i, 0]
         out[k, 1] = found[i, 1]
         k += 1
+    return k
+
+
+@kernel
+def drop_repeats(rows, marks, slot_ids):
+    """Drop of int32 rows of slots (asked, found) one of the two in which both members have asked.
+
+    ``marks[slot]``, uint8, is 1 for those that have asked. The row that stays has the smaller id
+    first. Rows are moved together at the beginning; returns how many there are.
+    """
+    k = 0
+    for i in range(rows.shape[0]):
+        one, two = rows[i, 0], rows[i, 1]
+        rows[k, 0], rows[k, 1] = one, two
+        k += 1 if marks[two] == 0 or slot_ids[one] < slot_ids[two] else 0
     return k
