@@ -192,6 +192,20 @@ def test_the_dictionary_is_json_of_the_same_figures(curve):
     assert value["scene"]["frames"] == 4
 
 
+@pytest.mark.parametrize(
+    ("own", "words"),
+    [
+        (1.0, "takes 7 and is as good (1.00x): no need to set it"),
+        (1.3, "takes 7 and needs 1.30x as long"),
+        (0.5, "takes 7 and is faster (0.50x as long): leave it so"),
+    ],
+)
+def test_what_the_structure_chooses_itself_is_weighed_in_words(own, words):
+    best, chosen = (CurvePoint(v, s, 1, 1, 1, 1, 1) for v, s in ((4.0, 1.0), (7.0, own)))
+    found = Curve("hash-grid", "cell_size", (best,), best, None, (4.0, 4.0), own=chosen)
+    assert found.words.endswith(words)
+
+
 def test_the_table_shows_every_point_the_best_and_what_to_paste(curve):
     console = Console(width=100, record=True, file=StringIO())
     console.print(curve.table())
@@ -200,7 +214,7 @@ def test_the_table_shows_every_point_the_best_and_what_to_paste(curve):
         assert f"{point.value:.6g}" in text
     assert text.count(" * ") == 1
     assert curve.code in text
-    assert ("  # or without cell_size" in text) == ("no need to set it" in curve.words)
+    assert ("  # or without cell_size" in text) == curve.is_own_as_good
     assert "usual starting point" in text
 
 

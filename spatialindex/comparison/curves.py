@@ -134,6 +134,8 @@ class Curve:
             return words
         ratio = own.seconds / best.seconds
         left = f"left to itself {self.structure} takes {own.value:.6g}"
+        if ratio * NEAR_BEST < 1.0:
+            return f"{words}; {left} and is faster ({ratio:.2f}x as long): leave it so"
         if self.is_own_as_good:
             return f"{words}; {left} and is as good ({ratio:.2f}x): no need to set it"
         return f"{words}; {left} and needs {ratio:.2f}x as long"

@@ -22,6 +22,7 @@ __all__ = ["Ranked", "decide", "is_whole", "milliseconds", "ranked"]
 _CLEAR_RATIO = 1.1
 _CLEAR_SHARE = 0.75
 _WHOLE = 0.75  # share of the frames of the others that makes somebody one of them
+_TELLING_FRAMES = 5  # of one that was cut short, from which on being ahead in them says something
 _TELLING = 1.2  # a figure is a reason when it differs by this factor
 _SHARE = 0.1  # and a time when the difference is this share of what a frame takes
 
@@ -63,8 +64,13 @@ def decide(
     mine, others = series[best.label], series[against.label]
     common = sorted(set(mine) & set(others))
     won = sum(mine[t] < others[t] for t in common)
+    took = f"{milliseconds(_median(mine, common))} ms median ({what})"
     is_clear = ratio >= _CLEAR_RATIO and won >= _CLEAR_SHARE * len(common)
-    ahead = [entry for entry in ranking if entry.ratio * _CLEAR_RATIO <= 1.0]
+    ahead = [
+        entry
+        for entry in ranking
+        if entry.ratio * _CLEAR_RATIO <= 1.0 and len(series[entry.row.label]) >= _TELLING_FRAMES
+    ]
     reasons, contrary = _reasons(best, against, frame_jobs, is_whole=not ranking[1].is_short)
     faster = f"faster in {won:,} of {len(common):,} {'frames' if len(common) != 1 else 'frame'}"
     if is_clear and not ahead:
@@ -75,11 +81,11 @@ def decide(
         if contrary:
             words += f"; although: {'; '.join(contrary)}"
     elif ahead:
-        words = f"no clear winner: {best.label}, {took}, was timed throughout, but "
-        words += " and ".join(_cut_short(entry, len(mine), series) for entry in ahead)
+        words = f"no clear winner: {best.label}, {took}, but "
+        words += " and ".join(_cut_short(entry, series) for entry in ahead)
         words += "; a larger budget tells"
     else:
-        other = milliseconds(against.frame.median if against.frame else 0.0)
+        other = milliseconds(_median(others, common))
         words = (
             f"no clear winner: {best.label}, {took}, and {against.label}, {other} ms, "
             f"are too close to say ({best.label} {ratio:.2f}x as fast, {faster})"
@@ -103,8 +109,8 @@ class Ranked(NamedTuple):
 def ranked(rows: Sequence[Row], series: Mapping[str, Mapping[int, float]]) -> list[Ranked]:
     """Rank the rows that were timed, the fastest first, on frames that they were all timed on.
 
-    One that was timed in far fewer frames than others, its budget being used up, is compared with
-    the first on those, and is never the first: frames at the beginning may be the easy ones.
+    Those that were timed in far fewer frames than others, their budget being used up, come last,
+    compared with the first on the frames that they have: these may be the easy ones.
     """
     timed = [row for row in rows if row.status == "ok" and row.frame is not None]
     if not timed:
@@ -123,7 +129,7 @@ def ranked(rows: Sequence[Row], series: Mapping[str, Mapping[int, float]]) -> li
             both = set(series[row.label]) & common
             least = max(_median(series[first.label], both), 1e-12)
             entries.append(Ranked(row, _median(series[row.label], both) / least, True))
-    return [entries[0], *sorted(entries[1:], key=lambda entry: entry.ratio)]
+    return sorted(entries, key=lambda entry: (entry.is_short, entry.ratio))
 
 
 def is_whole(count: int, most: int) -> bool:
@@ -135,11 +141,11 @@ def _median(seconds: Mapping[int, float], frames: Iterable[int]) -> float:
     return statistics.median(seconds[t] for t in frames)
 
 
-def _cut_short(entry: Ranked, frames: int, series: Mapping[str, Mapping[int, float]]) -> str:
+def _cut_short(entry: Ranked, series: Mapping[str, Mapping[int, float]]) -> str:
     """Say of one that was timed in few frames that it was ahead in them."""
     count = len(series[entry.row.label])
     ahead = 1.0 / max(entry.ratio, 1e-12)
-    timed = f"{entry.row.label}, timed in {count:,} of {frames:,} frames only"
+    timed = f"{entry.row.label}, timed in {count:,} frame{'s' * (count != 1)} only"
     return f"{timed}, is {ahead:.2f}x ahead there"
 
 
