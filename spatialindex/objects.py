@@ -36,6 +36,7 @@ from spatialindex.errors import (
     InvariantError,
     UnknownIdError,
 )
+from spatialindex.execution import reuse_freed_memory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,6 +48,7 @@ __all__ = ["Changes", "Labels", "ObjectTable", "as_flags", "as_ids", "as_layers"
 _ADDED, _REMOVED, _MOVED, _RESTATED, _TOUCHED = 1, 2, 4, 8, 128  # bits of a pending slot
 _KINDS = (_ADDED, _REMOVED, _MOVED, _RESTATED)  # as the fields of Changes
 _FEW_ROWS = 512  # scattered rows below which NumPy is as fast as a call of a kernel
+_MANY = 8192  # slots whose arrays are worth reusing memory for
 _SPARE_SLOTS = 1024  # slots an identity table may leave empty whatever its size
 _LARGEST_ID = np.iinfo(np.int64).max
 _LARGEST_LABEL = 2**32 - 1
@@ -631,6 +633,8 @@ class ObjectTable:
             return
         # the first batch gets what it needs: bulk loads are not charged for growth to come
         capacity = max(capacity, old + old // 2, 16)
+        if capacity >= _MANY:
+            reuse_freed_memory()
         boxes = np.empty((capacity, 2 * self.ndim))
         boxes[:old] = self.boxes
         state = np.zeros(capacity, STATE_DTYPE)

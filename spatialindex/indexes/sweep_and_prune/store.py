@@ -21,26 +21,12 @@ if TYPE_CHECKING:
 
 __all__ = ["LaneStore"]
 
-_FRESH = 31 * 2**20  # bytes of the least scratch of many: glibc learns from up to 32 MiB
-
 _ALL = np.empty(0, SLOT_DTYPE)
 _MOST_STRAYS = 16  # one in so many objects in other lanes than before: more, and all is built anew
 _MOST_SHIFTS = 4  # an entry, on average, to bring lanes into order: the same
 _SHIFT = 29  # bits of the slot of a member, and how many slots they tell apart
 _MANY = 2**29
 _MOST_ENTRIES = 6  # an object, on average: more, and there are fewer lanes
-
-
-def _scratch(n: int) -> NDArray[np.uint64]:
-    """Return scratch that is freed soon; of a size that the allocator gives out again.
-
-    Memory from the system costs more to touch at first than to sort in (0.5 µs a page and more).
-    Freeing one large block, most of it never touched, makes the C library keep what is freed, for
-    all that is allocated later: 100,000 boxes in 2D take 7 ms to all pairs instead of 13.
-    """
-    if n < 8192:
-        return np.empty(n, np.uint64)
-    return np.empty(max(n, _FRESH // 8), np.uint64)[:n]
 
 
 @cache
@@ -237,7 +223,7 @@ class LaneStore:
         capacity = len(table.slot_ids)
         frame, meta, scale = np.zeros(4), np.zeros(lanes.META, np.int64), np.empty(3)
         ranges = np.empty((capacity, 2 * (ndim - 1)), np.int16)
-        keys, other = _scratch(2 * n).reshape(2, n)
+        keys, other = np.empty((2, n), np.uint64)
         before = self.arrays.meta
         keys, counts, offsets, places, entries, n_blocks = build.plan_lanes(
             *(table.cover, slots, n, before[lanes.AXIS], self._most_entries(), dim),
