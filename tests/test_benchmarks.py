@@ -26,6 +26,7 @@ JOBS = {
     "rays": STRUCTURES,
     "planes": STRUCTURES,
     "frames": STRUCTURES,
+    "capacity": STRUCTURES,
     "steps": ["split", "hash-grid"],
     "inserts": STRUCTURES,
     "removals": STRUCTURES,

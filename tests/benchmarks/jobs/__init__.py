@@ -3,6 +3,7 @@
 from tests.benchmarks.jobs import (
     borders,
     build,
+    capacity,
     cells,
     churn,
     decay,
@@ -41,6 +42,7 @@ JOBS = {
         Job("rays", "first hits of rays, all of segments", rays.groups, _SIZES, _CROWDED),
         Job("planes", "what a camera sees", rays.plane_groups, _SIZES),
         Job("frames", "update and pairs", frames.groups, _SIZES, ("uniform", RECORDINGS)),
+        Job("capacity", "boxes in a frame of 16.7 ms", capacity.groups, (20_000,)),
         Job("steps", "update and what began", steps.groups, (1_000_000,), ("uniform", RECORDINGS)),
         Job("inserts", "inserts one by one, then pairs", singles.insert_groups, (100_000,)),
         Job("removals", "removals one by one, then pairs", singles.remove_groups, (100_000,)),
