@@ -122,14 +122,14 @@ MUTATIONS = (
     ),
     Mutation(
         "outward rounding, one bound at a time",
-        "kernels/simd.py",
+        "kernels/simd/rounding.py",
         "return np.float32(f - step) if np.float64(f) > x else f",
         "return f",
         "brute-force and huge_and_tiny_coordinates",
     ),
     Mutation(
         "outward rounding, eight boxes at a time",
-        "kernels/simd.py",
+        "kernels/simd/vectors.py",
         'rounded = builder.select(builder.fcmp_ordered(">", back, box), below, floats)',
         "rounded = floats",
         "hash-grid-tiny-2D and (touching_boxes_meet or huge_and_tiny_coordinates)",
