@@ -36,8 +36,11 @@ def few(monkeypatch):
 
 @pytest.fixture
 def timed(monkeypatch):
-    """Let structures take what a test says they do, in every round; returns who was in each."""
-    seconds, rounds = {}, []
+    """Let structures take what a test says they do, in every round; returns who was in each.
+
+    By round and label, frames that somebody is timed in, if fewer than three.
+    """
+    seconds, rounds, few_samples = {}, [], {}
     real = module.compare
 
     def compare(recording, field, *arguments, **options):
@@ -47,13 +50,14 @@ def timed(monkeypatch):
         for row in result.rows:
             if row.status == "ok":
                 took = seconds.get(row.label, seconds.get(row.name, 1.0))
-                row = replace(row, frame=Timing(took, took, 1, 3))
-                series[row.label] = dict.fromkeys((1, 2, 3), took)
+                samples = few_samples.get((len(rounds), row.label), 3)
+                row = replace(row, frame=Timing(took, took, 1, samples))
+                series[row.label] = dict.fromkeys(range(1, 1 + samples), took)
             rows.append(row)
         return replace(result, rows=tuple(rows), series=series)
 
     monkeypatch.setattr(module, "compare", compare)
-    return seconds, rounds
+    return seconds, rounds, few_samples
 
 
 # Who is tried
@@ -80,7 +84,7 @@ def test_parts_of_a_split_index_are_tried_where_something_rests():
 
 
 def test_the_fastest_is_taken_and_the_slow_go_no_farther(scene, timed):
-    seconds, rounds = timed
+    seconds, rounds, _ = timed
     seconds.update({"brute-force": 1.0, "hash-grid": 1.2, "bvh": 3.0})
     advice = si.advise(scene, JOBS, budget=20.0)
     assert rounds[0] == list(NAMES)
@@ -94,7 +98,7 @@ def test_the_fastest_is_taken_and_the_slow_go_no_farther(scene, timed):
 
 
 def test_variants_of_the_best_are_tried_in_the_last_round(scene, timed):
-    seconds, rounds = timed
+    seconds, rounds, _ = timed
     seconds.update({"brute-force": 9.0, "hash-grid": 9.0, "bvh": 1.0})
     advice = si.advise(scene, JOBS, budget=20.0)
     assert rounds[2] == ["bvh", "bvh leaf_size=5"]  # 14 is more than a leaf may hold
@@ -106,7 +110,7 @@ def test_variants_of_the_best_are_tried_in_the_last_round(scene, timed):
 
 @pytest.mark.parametrize(("took", "taken"), [(0.97, "bvh"), (0.9, "bvh leaf_size=5")])
 def test_parameters_are_advised_only_where_they_are_worth_it(scene, timed, took, taken):
-    seconds, _ = timed
+    seconds, *_ = timed
     seconds.update({"brute-force": 9.0, "hash-grid": 9.0, "bvh": 1.0, "bvh leaf_size=5": took})
     advice = si.advise(scene, JOBS, budget=20.0)
     assert advice.best.label == taken
@@ -115,13 +119,22 @@ def test_parameters_are_advised_only_where_they_are_worth_it(scene, timed, took,
     assert ("is no more than 5% faster" in advice.words) == (taken == "bvh")
 
 
+def test_who_is_timed_in_a_frame_only_is_not_taken_for_having_no_parameters(scene, timed):
+    seconds, rounds, few_samples = timed
+    seconds.update({"brute-force": 9.0, "hash-grid": 9.0, "bvh": 1.0, "bvh leaf_size=5": 2.0})
+    few_samples[3, "bvh"] = 1
+    advice = si.advise(scene, JOBS, budget=20.0)
+    assert rounds[2] == ["bvh", "bvh leaf_size=5"]
+    assert advice.best.label == "bvh leaf_size=5"
+
+
 class Wrong(BruteForce):
     def pairs(self, **options):
         return super().pairs(**options)[1:]
 
 
 def test_a_structure_that_differs_is_never_advised(scene, timed, monkeypatch):
-    seconds, _ = timed
+    seconds, *_ = timed
     seconds["wrong"] = 1e-6
     register(Entry("wrong", f"{__name__}:Wrong", "loses a pair"))
     try:

@@ -218,6 +218,7 @@ class _Contest:
         self._notes: list[str] = []
         self._left = budget
         self._final: Comparison | None = None
+        self._cut_short: set[str] = set()  # timed in too few frames of the last round to be taken
 
     def skip(self, traits: Traits) -> None:
         """Say who is not tried at all."""
@@ -280,7 +281,9 @@ class _Contest:
 
     def _note(self, turn: int, result: Comparison) -> list[tuple[Row, float]]:
         """Keep what a round says of each; return those that were timed, the best first."""
-        places = [(row, ratio) for row, ratio, _ in ranked(result.rows, result.series)]
+        ranking = ranked(result.rows, result.series)
+        self._cut_short = {entry.row.label for entry in ranking if entry.is_short}
+        places = [(entry.row, entry.ratio) for entry in ranking]
         for row, ratio in places:
             assert row.frame is not None
             self._keep(row, row.frame.median, ratio, turn)
@@ -312,7 +315,8 @@ class _Contest:
             limit = _PLAIN * (fastest.ratio or 1.0)
             for choice in timed:
                 is_as_good = choice.round == fastest.round and (choice.ratio or 0.0) <= limit
-                if is_as_good and not choice.parameters:
+                is_known = choice.label not in self._cut_short
+                if is_as_good and is_known and not choice.parameters:
                     timed.remove(choice)
                     timed.insert(0, choice)
                     break
