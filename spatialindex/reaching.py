@@ -366,7 +366,8 @@ class Reaching(Content):
         if sort or is_one:
             out, ordered = np.empty((m, 2), ID_DTYPE), np.empty(m)
             starts, slots = np.zeros(n + 1, np.int64), np.empty(m, SLOT_DTYPE)
-            order_hits(rows, times, table.slot_ids, starts, slots, ordered, out)
+            scratch = starts, slots, np.empty(m), np.empty(m, ID_DTYPE)
+            order_hits(rows, times, table.slot_ids, *scratch, ordered, out)
             times = ordered
         else:
             out = named_rows(rows, 0, row_labels(UNLABELLED, n), table.labels(), sort=False)

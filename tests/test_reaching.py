@@ -327,3 +327,17 @@ def test_a_moving_box_is_a_finite_box(index, box, message):
         index.boxcast(box, [1, 0])
     with refuses(message.replace("boxes:", "boxes[1]:"), si.InvalidBoxError):
         index.boxcast_all([ROW[0], box], [1, 0])
+
+
+@pytest.mark.parametrize("n", [2, 20, 128, 129, 300])
+def test_hits_of_a_ray_are_in_order_however_many_there_are(n):
+    rng = np.random.default_rng(n)
+    starts = rng.integers(1, n // 2 + 2, n).astype(float)  # many are met at the same time
+    index = si.BruteForce(ndim=2)
+    ids = index.insert(
+        np.column_stack([starts, starts * 0, starts + 1, starts]), rng.permutation(n)
+    )
+    hits = index.raycast_all([[0.0, 0.0]], [[1.0, 0.0]])
+    order = np.lexsort((ids, starts))
+    assert hits.rows[:, 1].tolist() == ids[order].tolist()
+    assert hits.t.tolist() == starts[order].tolist()

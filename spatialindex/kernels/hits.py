@@ -1,7 +1,8 @@
 """When casts meet what they meet, and the order of such hits: by row, then time, then id.
 
 A structure lists hits as rows (row of the cast, slot) in any order. They are dealt out to their
-rows by counting, and each row's own few are sorted as a heap, by time and then by id::
+rows by counting, and each row's own are put in order, by time and then by id: a few by counting how
+many of them come before each, which takes no branches, many as a heap::
 
     (1, a) (0, b) (1, c)   dealt   row 0: b   row 1: a at 2.0, c at 0.5
                            sorted  row 0: b   row 1: c, a
@@ -14,6 +15,8 @@ from spatialindex.kernels.decide import cast_time
 from spatialindex.kernels.jit import kernel
 
 __all__ = ["order_hits", "time_hits"]
+
+_FEW = 128  # hits of a row: counting takes a third of a heap's time at 20, four fifths at 200
 
 
 @kernel
@@ -36,11 +39,25 @@ def time_hits(rows, exact, boxes, ignored, times, dim):
 
 
 @kernel
-def order_hits(rows, times, slot_ids, starts, slots, ordered, out):
+def _rank_few(times, ids, row, ordered, out):
+    """Write the hits of one row in order: each to its rank."""
+    n = times.shape[0]
+    for i in range(n):
+        time, id_ = times[i], ids[i]
+        rank = 0
+        for j in range(n):
+            rank += (times[j] < time) | ((times[j] == time) & (ids[j] < id_))
+        ordered[rank] = time
+        out[rank, 0] = row
+        out[rank, 1] = id_
+
+
+@kernel
+def order_hits(rows, times, slot_ids, starts, slots, dealt, ids, ordered, out):
     """Write hits as (row, id) in canonical order to `out`, and their times to `ordered`.
 
-    `starts` has an element more than there are casts, all zero; `slots`, int32 ``(m,)``, is
-    scratch.
+    `starts` has an element more than there are casts, all zero; `slots`, int32, `dealt`, float64,
+    and `ids`, int64, all ``(m,)``, are scratch.
     """
     for i in range(rows.shape[0]):
         starts[rows[i, 0] + 1] += 1
@@ -51,18 +68,22 @@ def order_hits(rows, times, slot_ids, starts, slots, ordered, out):
         at = starts[row]
         starts[row] += 1
         slots[at] = rows[i, 1]
-        ordered[at] = times[i]
+        ids[at] = slot_ids[rows[i, 1]]
+        dealt[at] = times[i]
     begin = 0
     for row in range(starts.shape[0] - 1):
         end = starts[row]  # by now
         n = end - begin
-        if n > 1:
-            heap = ordered[begin:end].reshape((1, n))
+        if n <= _FEW:
+            _rank_few(dealt[begin:end], ids[begin:end], row, ordered[begin:end], out[begin:end])
+        else:
+            heap = dealt[begin:end].reshape((1, n))
             heap_slots = slots[begin:end].reshape((1, n))
             for i in range(n):
                 offer(heap, heap_slots, 0, i, heap[0, i], heap_slots[0, i], slot_ids)
             put_in_order(heap, heap_slots, 0, n, slot_ids)
-        for i in range(begin, end):
-            out[i, 0] = row
-            out[i, 1] = slot_ids[slots[i]]
+            for i in range(n):
+                ordered[begin + i] = heap[0, i]
+                out[begin + i, 0] = row
+                out[begin + i, 1] = slot_ids[heap_slots[0, i]]
         begin = end
