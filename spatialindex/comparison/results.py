@@ -135,7 +135,8 @@ class Checked:
         if self.rays:
             asked.append(f"{self.rays:,} rays each ({self.hits:,} hits)")
         words = " and ".join(filter(None, (", ".join(asked[:-1]), asked[-1])))
-        return f"{self.frames:,} of {self.of_frames:,} frames{sampled}, {words}"
+        noun = "frame" if self.of_frames == 1 else "frames"
+        return f"{self.frames:,} of {self.of_frames:,} {noun}{sampled}, {words}"
 
 
 @dataclass(frozen=True)
