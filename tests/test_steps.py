@@ -320,6 +320,15 @@ def test_statistics_are_read_before_the_next_change():
         late.stats  # noqa: B018
 
 
+def test_pairs_that_are_kept_and_those_of_a_step_are_counted_once():
+    world = si.SplitIndex(ndim=2)
+    world.insert([HERE] * 60)
+    world.pairs()
+    before = world.nbytes
+    world.step()
+    assert world.nbytes - before == 60 * 59 // 2  # a byte each: whether a sensor is in it
+
+
 def test_a_step_that_is_too_large_can_be_made_again():
     world = make()
     world.insert([HERE, HERE, AWAY, AWAY], continuous=True)

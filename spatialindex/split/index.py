@@ -126,7 +126,9 @@ class SplitIndex(BoxIndex):
     @property
     def nbytes(self) -> int:
         """Memory in bytes: the object table, all parts, kept pairs and those of the last step."""
-        return super().nbytes + self._step_pairs.nbytes
+        known = self._step_pairs
+        is_shared = any(kept.rows is known.active.rows for _, kept in self._kept)
+        return super().nbytes + known.nbytes - (known.active.rows.nbytes if is_shared else 0)
 
     # -- changing it --------------------------------------------------------------------------
 
