@@ -329,6 +329,20 @@ def test_pairs_that_are_kept_and_those_of_a_step_are_counted_once():
     assert world.nbytes - before == 60 * 59 // 2  # a byte each: whether a sensor is in it
 
 
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_a_step_is_too_large_by_all_its_pairs_however_they_are_found(is_kept):
+    world = make(is_kept=is_kept)
+    world.insert([HERE] * 4, asleep=[True, True, True, False])
+    world.step()
+    world.world.max_rows = 9
+    world.insert(HERE, asleep=True)
+    for ask in (world.world.step, lambda: world.world.pairs(among="dynamic")):
+        with pytest.raises(si.ResultTooLargeError, match="more than 9 rows"):
+            ask()
+    world.world.max_rows = 10
+    assert len(world.step().began) == 4
+
+
 def test_a_step_that_is_too_large_can_be_made_again():
     world = make()
     world.insert([HERE, HERE, AWAY, AWAY], continuous=True)

@@ -21,7 +21,7 @@ import numpy as np
 
 from spatialindex.checks import as_boxes
 from spatialindex.constants import ALL, DEFAULT_LAYER, ID_DTYPE, SLOT_DTYPE, STATE_DTYPE
-from spatialindex.execution import check_workers
+from spatialindex.execution import check_workers, too_large
 from spatialindex.index import BoxIndex
 from spatialindex.keeping import closed, opened
 from spatialindex.kernels.events import classify_rows
@@ -323,7 +323,8 @@ class SplitIndex(BoxIndex):
         Raises
         ------
         InvalidArgumentError, ResultTooLargeError
-            The step has not been made then: the next one compares with the same pairs.
+            The step has not been made then: the next one compares with the same pairs. Too large
+            is what makes ``pairs(among="dynamic")`` too large.
 
         Notes
         -----
@@ -356,6 +357,8 @@ class SplitIndex(BoxIndex):
             updated = perf_counter()
             active = self._active(workers)
             resting = self._resting(workers)
+            if len(active.rows) + len(resting.now.rows) > self.max_rows:
+                raise too_large(self.max_rows)  # as pairs(among="dynamic"), however it was found
             found = perf_counter()
             events = self._step_pairs.advance(active, resting, self._renewed())
             self._structure.rest.settle()
