@@ -270,6 +270,7 @@ def test_a_page_appears_completely_or_not_at_all(result, recording, tmp_path):
     [
         (["uniform:n=3"], "nowhere/report.html", "there is no folder"),
         (["uniform:n=3", "thin:n=3"], "report.html", "a page shows one scene, and there are 2"),
+        (["uniform:n=3"], "scene.npz", "scene.npz: is named as a recording"),
     ],
 )
 def test_a_page_that_cannot_be_is_refused_before_anything_runs(scenes, target, words, tmp_path):
@@ -277,3 +278,15 @@ def test_a_page_that_cannot_be_is_refused_before_anything_runs(scenes, target, w
     assert done.exit_code == 2
     assert words in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_page_does_not_take_the_place_of_the_recording_behind_a_link(tmp_path):
+    scene = tmp_path / "scene.npz"
+    si.generate("uniform", n=3).save(scene)
+    before = scene.read_bytes()
+    (tmp_path / "report.html").symlink_to(scene)
+    words = ["compare", str(scene), "--html", str(tmp_path / "report.html")]
+    done = CliRunner().invoke(command, words)
+    assert done.exit_code == 2
+    assert "is named as a recording, which a page would replace" in done.stderr
+    assert scene.read_bytes() == before

@@ -41,9 +41,11 @@ def generate(specification: str, out: Path, force: bool) -> None:
     specification gives the same recording, bit for bit.
     """
     from spatialindex.scenes.generators import parse_specification
+    from spatialindex.writing import check_target
 
     if out.exists() and not force:
         raise InvalidArgumentError(f"{out} is there already; pass --force to replace it")
+    check_target(out)
     with progress_bar(specification) as progress:
         if progress is not None:
             progress("making", 0, 2)

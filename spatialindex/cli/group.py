@@ -108,7 +108,9 @@ class OneLineGroup(click.Group):
         except SpatialIndexError as error:
             return _say(str(error), BAD_INPUT)
         except MemoryError:
-            return _say("not enough memory for that; ask for fewer objects or frames", BAD_INPUT)
+            return _say(
+                "not enough memory for that; ask for fewer objects, frames or queries", BAD_INPUT
+            )
         except (_Interrupted, KeyboardInterrupt, click.Abort) as error:
             if sys.stderr.isatty():
                 click.echo(err=True)  # the terminal has written ^C

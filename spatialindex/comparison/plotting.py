@@ -94,7 +94,9 @@ def _draw(figure: Any, curve: Curve) -> None:
             work.plot(values, counts, ".--", color=color, linewidth=1, label=name)
     for each in (axes.xaxis, axes.yaxis, work.yaxis):
         _plain_numbers(each)
-    name = (curve.scene.name if curve.scene else "").encode("ascii", "replace").decode()
+    name = curve.scene.name if curve.scene else ""
+    # letters that the font may lack, and what is no letter: matplotlib would warn of each
+    name = "".join(c if c.isascii() and c.isprintable() else "?" for c in name)
     # a recording's name is text, not a formula
     axes.set_title(f"{curve.structure} on {name or 'scene'}".replace("$", r"\$"))
     handles = [axes.get_legend_handles_labels(), work.get_legend_handles_labels()]

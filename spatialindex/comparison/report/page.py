@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import html
 import json
+import os
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spatialindex.comparison.report.scene import pack_scene
 from spatialindex.comparison.results import finite
 from spatialindex.errors import InvalidArgumentError
+from spatialindex.scenes.recording import SUFFIXES
 from spatialindex.writing import check_target, replaced
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Sequence
 
     from spatialindex.comparison.results import Comparison
@@ -31,11 +33,16 @@ def check_page(path: str | os.PathLike[str], scenes: Sequence[str]) -> None:
     Raises
     ------
     InvalidArgumentError
-        For several scenes, and for a folder that is not there.
+        For several scenes, for the file of a recording, and for a file that cannot be written.
     """
     if len(scenes) != 1:
         raise InvalidArgumentError(
             f"a page shows one scene, and there are {len(scenes)}; write one page for each"
+        )
+    # of the name that is asked for and, where that is a link, of the file behind it
+    if any(Path(name).suffix.lower() in SUFFIXES for name in (path, os.path.realpath(path))):
+        raise InvalidArgumentError(
+            f"{path}: is named as a recording, which a page would replace; name it .html"
         )
     check_target(path)
 
@@ -92,12 +99,8 @@ def write_html(path: str | os.PathLike[str], page: str) -> None:
     InvalidArgumentError
         When it cannot be written.
     """
-    try:
-        text = page.encode()
-    except UnicodeEncodeError as error:  # a name that is no text
-        raise InvalidArgumentError(f"{path}: cannot be written: {error}") from error
     with replaced(path) as draft:
-        draft.write_bytes(text)
+        draft.write_bytes(page.encode(errors="replace"))  # a name may hold what is no text
 
 
 def _verdict(result: Comparison) -> str:
