@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Regions"]
 
+_FLOATS = {ndim: [float] * (2 * ndim) for ndim in (2, 3)}
+"""Types of the bounds of a box, by number of dimensions."""
+
 
 class Regions(Content):
     """The questions about regions."""
@@ -232,7 +235,7 @@ class Regions(Content):
     def _ask_one(self, box: Any) -> NDArray[np.int64] | None:
         """Answer one plain box with few arguments; None when it has to go the way of batches."""
         if type(box) is not np.ndarray:
-            if type(box) not in (tuple, list) or not all(type(value) is float for value in box):
+            if type(box) not in (tuple, list) or [*map(type, box)] != _FLOATS[self._table.ndim]:
                 return None  # what else may be meant is for the door to say
             box = np.array(box)
         if box.shape != (2 * self._table.ndim,) or box.dtype != BOX_DTYPE:
