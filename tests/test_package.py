@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import platform
 import subprocess
 import sys
 import tomllib
@@ -207,3 +208,22 @@ def test_making_boxes_does_not_import_the_compiler():
 def test_reading_a_recording_does_not_import_the_compiler():
     path = "examples/recordings/us_counties.npz"
     assert "numba" not in modules_after(f"import spatialindex as si\nsi.Recording.load({path!r})")
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="about the C library of Linux")
+def test_memory_that_many_objects_free_is_given_out_again():
+    source = """
+import resource
+import numpy as np
+import spatialindex as si
+
+def new_pages():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    np.empty(20 * 2**20, np.uint8)[::4096] = 1
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+si.BruteForce(ndim=2).insert(np.zeros((10_000, 4)))
+new_pages()
+print(new_pages())
+"""
+    assert int(run_python(source)) < 5
