@@ -17,6 +17,7 @@ from hypothesis.stateful import (
 
 import spatialindex as si
 from spatialindex import oracle
+from spatialindex.kernels.roles import DYNAMIC
 from spatialindex.testing import Model
 from spatialindex.testing import strategies as draw
 from spatialindex.testing.answers import assert_same
@@ -573,6 +574,36 @@ def test_pairs_of_sleepers_follow_a_sleeper_that(change, is_kept):
             world.update(0, box)
         world.step()
         world.world.validate()
+
+
+FAILING = {
+    "takes in changes": lambda w: (w._structure.parts[DYNAMIC], "apply"),
+    "routes": lambda w: (w._structure._router, "routed"),
+    "asks who is touched": lambda w: (w._structure, "touching"),
+    "mends pairs of sleepers": lambda w: (w._step_pairs, "changed_resting"),
+    "compares": lambda w: (w._step_pairs._comparison, "of"),
+}
+
+
+@pytest.mark.parametrize("place", FAILING)
+def test_a_step_can_be_made_again_after_memory_ran_out_while_it(place, monkeypatch):
+    def fail(*_, **__):
+        raise MemoryError(place)
+
+    world = make("scanned", is_kept=True)
+    world.insert([HERE] * 8, asleep=np.arange(8) > 1, sensor=np.arange(8) == 6)
+    world.step()
+    world.remove(3)
+    world.insert(HERE, 3, asleep=True)
+    world.update([0, 4], [AWAY, AWAY])
+    world.set_state(5, asleep=False)
+    with monkeypatch.context() as broken:
+        broken.setattr(*FAILING[place](world.world), fail)
+        with pytest.raises(MemoryError, match=place):
+            world.world.step()
+    assert len(world.step().began) > 0
+    world.step()
+    world.world.validate()
 
 
 def test_sleepers_are_not_asked_while_only_others_change():
