@@ -582,6 +582,7 @@ FAILING = {
     "asks who is touched": lambda w: (w._structure, "touching"),
     "mends pairs of sleepers": lambda w: (w._step_pairs, "changed_resting"),
     "compares": lambda w: (w._step_pairs._comparison, "of"),
+    "lets hulls shrink": lambda w: (w._table, "settle"),
 }
 
 
@@ -592,6 +593,7 @@ def test_a_step_can_be_made_again_after_memory_ran_out_while_it(place, monkeypat
 
     world = make("scanned", is_kept=True)
     world.insert([HERE] * 8, asleep=np.arange(8) > 1, sensor=np.arange(8) == 6)
+    world.set_state([0, 4], continuous=True)
     world.step()
     world.remove(3)
     world.insert(HERE, 3, asleep=True)

@@ -360,13 +360,15 @@ class SplitIndex(BoxIndex):
             if len(active.rows) + len(resting.now.rows) > self.max_rows:
                 raise too_large(self.max_rows)  # as pairs(among="dynamic"), however it was found
             found = perf_counter()
-            events = self._step_pairs.advance(active, resting, self._renewed())
-            self._structure.rest.settle()
-            self._gone, self._n_gone = [], 0
+            events = self._step_pairs.compared(active, resting, self._renewed())
             times = StepTimes(updated - started, found - updated, perf_counter() - found)
             if self._table.is_swept:
                 with self._change():
                     self._table.settle()
+            # at the very end: whatever failed before, the next step tells these events
+            self._step_pairs.take(active, resting)
+            self._structure.rest.settle()
+            self._gone, self._n_gone = [], 0
             count = self._structure.roles.count
             figures = {
                 "objects": len(self),

@@ -153,22 +153,23 @@ class StepPairs:
         left = CodedRows(closed(gone[: n - k]), gone_codes[: n - k])
         return RestingChange(stays.merged(came), left, came)
 
-    def advance(
+    def compared(
         self, active: CodedRows, resting: RestingChange, renewed: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], ...]:
-        """Take the pairs of the next step.
+        """Compare the pairs of the next step with these.
 
         Returns what began, ended, began with a sensor and ended with one. `renewed`, ascending, are
         ids that mean another object now.
         """
         is_same = active.rows is self.active.rows  # whatever changes a code makes new rows
         if is_same and not len(resting.left.rows) and not len(resting.came.rows):
-            events = tuple(np.empty((0, 2), ID_DTYPE) for _ in range(4))
-        else:
-            old, new = self.active.merged(resting.left), active.merged(resting.came)
-            events = self._comparison.of(old, new, renewed)
+            return tuple(np.empty((0, 2), ID_DTYPE) for _ in range(4))
+        old, new = self.active.merged(resting.left), active.merged(resting.came)
+        return self._comparison.of(old, new, renewed)
+
+    def take(self, active: CodedRows, resting: RestingChange) -> None:
+        """Let the pairs of the next step be these."""
         self.active, self.resting = active, resting.now
-        return events
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
