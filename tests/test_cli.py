@@ -17,6 +17,7 @@ from click.testing import CliRunner
 
 import spatialindex as si
 from spatialindex.cli import generate as generate_module
+from spatialindex.cli import main
 from spatialindex.cli.commands import command
 from spatialindex.indexes.brute_force import BruteForce
 from spatialindex.registry import Entry, register, unregister
@@ -221,6 +222,36 @@ def test_a_damaged_recording_is_refused(recording, damage, name):
 
 def test_bad_input_is_one_line_in_a_process_of_its_own(tmp_path):
     assert_refused(process("compare", tmp_path / "nowhere.npz"), "nowhere.npz: no such file")
+
+
+@pytest.mark.parametrize("width", ["0", "1"])
+def test_where_there_are_no_columns_lines_are_longer_than_the_terminal(width, recording):
+    result = CliRunner(env={"COLUMNS": width}).invoke(command, ["info", str(recording)])
+    assert result.exit_code == 0
+    assert max(map(len, result.stdout.splitlines())) == 40
+    assert "dimensions     2" in result.stdout
+
+
+def test_a_narrow_terminal_cuts_no_figure_off_a_curve():
+    words = ["tune", "uniform:n=20,frames=2", "--budget", "600", "--jobs", "pairs"]
+    result = CliRunner(env={"COLUMNS": "30"}).invoke(command, words)
+    assert result.exit_code == 0
+    assert any(
+        line.split()[:3] == ["cell_size", "ms", "candidates"] for line in result.stdout.splitlines()
+    )
+    assert "…" not in result.stdout
+
+
+def test_interrupting_while_the_command_is_loaded_is_one_line(monkeypatch, capsys):
+    class Interrupted:
+        def find_spec(self, name, *_):
+            if name == "click":
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys, "meta_path", [Interrupted(), *sys.meta_path])
+    monkeypatch.delitem(sys.modules, "click")
+    assert main(["info"]) == 130
+    assert capsys.readouterr().err == "spatialindex: interrupted\n"
 
 
 @pytest.mark.parametrize("missing", ["click", "rich"])

@@ -197,6 +197,8 @@ def test_any_structures_can_be_the_parts(path):
         (["uniform:n=9", "--fps", "9", "--speed", "2"], "--fps and --speed both say how fast"),
         (["uniform:n=9", "--fps", "0"], "see spatialindex play --help"),
         (["uniform:n=9", "--frames", "0"], "see spatialindex play --help"),
+        (["uniform:n=9", "--fps", "nan"], "--fps nan: frames would be nan s apart"),
+        (["uniform:n=9", "--speed", "1e-300"], "at most 3,600 s a frame"),
     ],
 )
 def test_what_cannot_be_meant_is_one_line_and_exit_code_2(arguments, words):

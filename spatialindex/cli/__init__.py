@@ -29,6 +29,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         import click  # noqa: F401
         import rich  # noqa: F401
+
+        from spatialindex.cli.commands import command
+    except KeyboardInterrupt:  # from here on the command itself says so
+        print("spatialindex: interrupted", file=sys.stderr)
+        return 130
     except ImportError as error:
         if error.name is None or error.name.partition(".")[0] not in _WANTED:
             raise
@@ -38,6 +43,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 2
-    from spatialindex.cli.commands import command
-
     return command.run(arguments)

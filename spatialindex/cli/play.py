@@ -22,6 +22,8 @@ __all__ = ["play"]
 _REFRESH = 1 / 30  # seconds between two drawings of the panel, at least
 _FPS = 30.0  # of a scene that does not say how far apart its frames are
 
+_LONGEST_WAIT = 3600.0  # seconds; a mistake beyond that, and clocks end somewhere
+
 _PART = "NAME[:KEY=VALUE,...]"
 
 
@@ -129,10 +131,17 @@ def _seconds_a_frame(
 ) -> float:
     """Return how far apart frames are shown."""
     if fps is not None:
-        return 1.0 / fps
-    if speed is None and not is_paced:
+        wait, asked = 1.0 / fps, f"--fps {fps:g}"
+    elif speed is None and not is_paced:
         return 0.0
-    return (recording.dt or 1.0 / _FPS) / (speed or 1.0)
+    else:
+        wait, asked = (recording.dt or 1.0 / _FPS) / (speed or 1.0), f"--speed {speed or 1:g}"
+    if not wait <= _LONGEST_WAIT:  # nan among them
+        raise InvalidArgumentError(
+            f"{asked}: frames would be {wait:.4g} s apart; pass a pace of at most "
+            f"{_LONGEST_WAIT:,.0f} s a frame"
+        )
+    return wait
 
 
 class _Json:

@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 _PIPED_WIDTH = 160  # where there is no terminal whose width could be asked
+_LEAST_WIDTH = 40  # which every table but that of `tune` can be drawn in
 _REFRESH = 0.1  # seconds between two drawings of the bar
 
 
@@ -51,17 +52,23 @@ def print_json_line(value: Any) -> None:
     click.echo(json.dumps(finite(value), allow_nan=False))  # which flushes
 
 
-def stdout_console() -> Console:
-    """Return a console as wide as the terminal, and wide where output goes elsewhere."""
+def stdout_console(least: int = _LEAST_WIDTH) -> Console:
+    """Return a console as wide as the terminal, and wide where output goes elsewhere.
+
+    It has `least` columns in any case: a terminal breaks lines that are longer than it, but what is
+    cut off a table is lost. Some terminals say that they have no columns at all.
+    """
     from rich.console import Console
 
     is_wide = not sys.stdout.isatty() and "COLUMNS" not in os.environ
-    return Console(file=sys.stdout, highlight=False, width=_PIPED_WIDTH if is_wide else None)
+    console = Console(file=sys.stdout, highlight=False, width=_PIPED_WIDTH if is_wide else None)
+    console.width = max(console.width, least)
+    return console
 
 
-def print_rich(*parts: RenderableType) -> None:
-    """Draw on stdout."""
-    console = stdout_console()
+def print_rich(*parts: RenderableType, least: int = _LEAST_WIDTH) -> None:
+    """Draw on stdout, `least` columns wide at least."""
+    console = stdout_console(least)
     for part in parts:
         console.print(part)
 

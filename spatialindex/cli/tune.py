@@ -11,6 +11,8 @@ from spatialindex.cli.show import interruptible, opened, print_json, print_rich,
 
 __all__ = ["tune"]
 
+_TABLE_WIDTH = 84  # of the figures and the bars beside them
+
 
 @click.command(short_help="Find the best value of a structure's parameter.")
 @click.argument("scene", metavar="SCENE")
@@ -58,4 +60,4 @@ def tune(
     if as_json:
         print_json(curve.as_dict())
     else:
-        print_rich(curve.table())
+        print_rich(curve.table(), least=_TABLE_WIDTH)
