@@ -37,7 +37,7 @@ class Player {
     byId("structure").value = best < 0 ? "" : best;
     this.isSolid = "turn" in this.view;
     byId("up").hidden = !this.isSolid;
-    byId("keys").textContent = `Space plays and pauses, ← → step, Home and End jump, + and − zoom, ${this.isSolid ? "a d w s turn; drag to turn, with the right button or two fingers to move" : "a d w s or dragging moves"}. The wheel zooms once the scene has been clicked.`;
+    byId("keys").textContent = `Once the scene has been clicked, or reached with Tab, Space plays and pauses, ← → step, Home and End jump, + and − zoom, ${this.isSolid ? "a d w s turn; drag to turn, with the right button or two fingers to move" : "a d w s or dragging moves"}. Then the wheel zooms, too.`;
     list(byId("notes"), scene.notes);
     this.legend = KINDS.map((name) => {
       const item = element("li"), dot = element("span"), words = element("b");
