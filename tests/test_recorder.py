@@ -88,6 +88,16 @@ def test_a_frame_that_is_refused_is_named_and_leaves_nothing_behind(boxes, optio
     assert recorder.recording() == before
 
 
+def test_a_frame_too_many_is_refused_while_the_others_can_be_saved(monkeypatch):
+    monkeypatch.setattr("spatialindex.scenes.recorder.MOST_FRAMES", 2)
+    recorder = si.Recorder()
+    recorder.frame([ONE])
+    recorder.frame([ONE])
+    with pytest.raises(si.RecordingError, match="frame 2: a recording has at most 2 frames; begin"):
+        recorder.frame([ONE])
+    assert recorder.recording().frames == 2
+
+
 def test_what_cannot_be_written_is_refused_before_the_first_frame():
     with pytest.raises(si.RecordingError, match=r"scene.json: recordings are written as .npz"):
         si.Recorder("scene.json")

@@ -382,3 +382,24 @@ def test_scenes_need_no_compiler():
         f"si.Recording.load({str(RECORDINGS[0])!r}); assert 'numba' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_file_that_claims_endless_frames_of_nothing_is_refused(tmp_path):
+    header = io.BytesIO()
+    layout = {"descr": "<f8", "fortran_order": False, "shape": (10**12, 0, 4)}
+    np.lib.format.write_array_header_1_0(header, layout)
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr("boxes.npy", header.getvalue())
+    words = r"a\.npz: boxes: 1,000,000,000,000 frames; a recording has at most 1,048,576"
+    with pytest.raises(si.RecordingError, match=words):
+        si.Recording.load(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize("at_once", [1, 8, 2**20])
+def test_a_wrong_box_is_named_by_its_frame_however_many_are_checked_at_once(at_once, monkeypatch):
+    monkeypatch.setattr("spatialindex.scenes.fields._CHECKED_AT_ONCE", at_once)
+    boxes = np.zeros((5, 1, 4))
+    assert si.Recording(boxes).frames == 5
+    boxes[3, 0, 0] = 1.0
+    with pytest.raises(si.RecordingError, match=r"boxes\[3, 0\]: lower x 1.0 exceeds upper x 0.0"):
+        si.Recording(boxes)

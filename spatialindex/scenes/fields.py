@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FORMAT",
+    "MOST_FRAMES",
     "OBJECT_FIELDS",
     "TEXTS",
     "Field",
@@ -51,8 +52,14 @@ __all__ = [
 FORMAT: Final = 1
 """Version of the file layout that is written, and the newest that is read."""
 
+MOST_FRAMES: Final = 2**20
+"""Frames that a recording may have, five hours at 60 a second. All work goes frame by frame, and a
+file of some bytes can claim any number of frames without objects."""
+
 TEXTS: Final = ("name", "source", "version", "licence", "notes")
 """Fields that are one text: what it is, whose engine or data, which release, terms, remarks."""
+
+_CHECKED_AT_ONCE: Final = 2**20  # bounds; frame by frame, short frames would take long
 
 _BOOL: Final = np.dtype(np.bool_)
 _BITS: Final = np.dtype(np.uint64)
@@ -120,6 +127,11 @@ def coerce_boxes(boxes: ArrayLike) -> NDArray[np.float64]:
         )
     if array.shape[0] == 0:
         raise RecordingError("boxes: no frames; a recording has at least one")
+    if array.shape[0] > MOST_FRAMES:
+        raise RecordingError(
+            f"boxes: {array.shape[0]:,} frames; a recording has at most {MOST_FRAMES:,}: keep "
+            "every few frames, or make several"
+        )
     if array.dtype.kind in "iu":
         if array.size and max(-int(array.min()), int(array.max())) > EXACT_INTEGER:
             raise RecordingError("boxes: integers beyond 2**53 are inexact as float64; scale them")
@@ -204,7 +216,20 @@ def check_ids(ids: NDArray[np.int64]) -> None:
 def check_boxes(boxes: NDArray[np.float64], alive: NDArray[np.bool_]) -> None:
     """Refuse boxes that are not finite or inverted, and boxes of the dead that are not NaN."""
     ndim = boxes.shape[2] // 2
-    for t, (frame, living) in enumerate(zip(boxes, alive, strict=True)):
+    many = max(1, _CHECKED_AT_ONCE // max(1, boxes[0].size))
+    for start in range(0, len(boxes), many):
+        part, there = boxes[start : start + many], alive[start : start + many]
+        is_finite = np.isfinite(part).all(axis=2)
+        is_ordered = (part[..., :ndim] <= part[..., ndim:]).all(axis=2)
+        is_right = np.where(there, is_finite & is_ordered, np.isnan(part).all(axis=2))
+        if not is_right.all():
+            _refuse_first(part, there, start)
+
+
+def _refuse_first(boxes: NDArray[np.float64], alive: NDArray[np.bool_], start: int) -> None:
+    """Raise for the first wrong box of frames, the first of which is `start`."""
+    ndim = boxes.shape[2] // 2
+    for t, (frame, living) in enumerate(zip(boxes, alive, strict=True), start):
         wrong = ~np.isfinite(frame).all(axis=1) & living
         if wrong.any():
             row = int(np.argmax(wrong))

@@ -20,7 +20,7 @@ from spatialindex.checks import as_boxes
 from spatialindex.constants import ALL, DEFAULT_LAYER
 from spatialindex.errors import RecordingError, SpatialIndexError
 from spatialindex.objects import as_flags, as_ids, as_layers
-from spatialindex.scenes.fields import coerce_dt
+from spatialindex.scenes.fields import MOST_FRAMES, coerce_dt
 from spatialindex.scenes.recording import Recording
 
 if TYPE_CHECKING:
@@ -148,8 +148,8 @@ class Recorder:
         ------
         RecordingError
             When a value cannot be recorded, is not what it was for that object in an earlier frame,
-            or would take more memory than ``max_bytes``; the message names frame, row and value,
-            and the recorder stays as it was.
+            would take more memory than ``max_bytes``, or is one of too many; the message names
+            frame, row and value, and the recorder stays as it was.
         """
         try:
             noted, fixed, keys = self._checked(
@@ -203,6 +203,8 @@ class Recorder:
         self, boxes: ArrayLike, ids: ArrayLike | None, asleep: ArrayLike, *values: ArrayLike
     ) -> tuple[_Noted, dict[str, NDArray[Any]], list[int]]:
         """Return what a frame adds, when nothing speaks against it."""
+        if len(self) >= MOST_FRAMES:
+            raise RecordingError(f"a recording has at most {MOST_FRAMES:,} frames; begin another")
         stored = np.atleast_2d(as_boxes(boxes, self._ndim)).copy()
         m = len(stored)
         keys = np.arange(m) if ids is None else np.atleast_1d(as_ids(ids))
