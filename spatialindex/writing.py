@@ -18,30 +18,32 @@ if TYPE_CHECKING:
 __all__ = ["check_target", "replaced"]
 
 
-def check_target(path: str | os.PathLike[str]) -> None:
+def check_target(
+    path: str | os.PathLike[str], refusal: type[SpatialIndexError] = InvalidArgumentError
+) -> None:
     """Refuse a file that could not be written, before anything long begins.
 
     Raises
     ------
-    InvalidArgumentError
-        For a folder that is not there or takes no files, and for a path that is a folder, a device
-        or a pipe.
+    SpatialIndexError
+        A `refusal`, for a folder that is not there or takes no files, and for a path that is a
+        folder, a device or a pipe.
     """
     if not os.fspath(path):
-        raise InvalidArgumentError("the name of the file to write is empty; name one")
+        raise refusal("the name of the file to write is empty; name one")
     target = Path(os.path.realpath(path))
     if target.is_dir():
-        raise InvalidArgumentError(f"{path}: is a folder; name a file in it")
+        raise refusal(f"{path}: is a folder; name a file in it")
     try:
         _refuse_special(path)
         if not target.parent.is_dir():
-            raise InvalidArgumentError(
+            raise refusal(
                 f"{path}: cannot be written: there is no folder {target.parent}; make it first"
             )
         with tempfile.TemporaryFile(dir=target.parent):
             pass
     except OSError as error:
-        raise _unwritable(path, InvalidArgumentError, error) from error
+        raise _unwritable(path, refusal, error) from error
 
 
 def _refuse_special(path: str | os.PathLike[str]) -> None:

@@ -960,3 +960,11 @@ def test_the_best_of_a_column_has_a_star(moving):
     best = min(result.rows[:2], key=lambda row: row.work.candidates)
     assert f"{best.work.candidates:,}*" in text
     assert "* best of its column" in text
+
+
+@pytest.mark.parametrize("function", [si.compare, si.tune, si.advise])
+@pytest.mark.parametrize("given", ["scene.npz", None])
+def test_what_is_no_recording_is_refused_with_how_to_get_one(function, given):
+    words = re.escape(f"recording is {given!r}: pass what spatialindex.Recording.load(path)")
+    with pytest.raises(si.InvalidArgumentError, match=words):
+        function(given)

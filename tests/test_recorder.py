@@ -98,9 +98,17 @@ def test_a_frame_too_many_is_refused_while_the_others_can_be_saved(monkeypatch):
     assert recorder.recording().frames == 2
 
 
-def test_what_cannot_be_written_is_refused_before_the_first_frame():
+def test_what_cannot_be_written_is_refused_before_the_first_frame(tmp_path):
     with pytest.raises(si.RecordingError, match=r"scene.json: recordings are written as .npz"):
         si.Recorder("scene.json")
+    with pytest.raises(si.RecordingError, match=r"nowhere.scene\.npz: .*there is no folder"):
+        si.Recorder(tmp_path / "nowhere" / "scene.npz")
+    (tmp_path / "folder.npz").mkdir()
+    with pytest.raises(si.RecordingError, match=r"folder\.npz: is a folder; name a file in it"):
+        si.Recorder(tmp_path / "folder.npz")
+    for ndim in (4, -1, 2.0, "2"):
+        with pytest.raises(si.RecordingError, match=f"ndim is {ndim!r}: recordings have 2 or 3"):
+            si.Recorder(ndim=ndim)
     with pytest.raises(si.RecordingError, match=r"dt: -1\.0 s between frames"):
         si.Recorder(dt=-1.0)
     with pytest.raises(si.RecordingError, match="name: 3 is no text"):

@@ -30,13 +30,13 @@ from spatialindex.comparison.verification import verify
 from spatialindex.comparison.warm import warm_up
 from spatialindex.constants import AMONG
 from spatialindex.errors import InvalidArgumentError, did_you_mean
+from spatialindex.scenes.recording import Recording
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from spatialindex.comparison.planning import Plan
     from spatialindex.protocol import Among
-    from spatialindex.scenes.recording import Recording
 
     Progress = Callable[[str, int, int], None]
 
@@ -267,6 +267,11 @@ def _whole(name: str, value: int, least: int) -> int:
 
 def frames_to_play(recording: Recording, frames: int | None) -> int:
     """Return how many frames are played: as many as asked for, at most all."""
+    if not isinstance(recording, Recording):
+        raise InvalidArgumentError(
+            f"recording is {recording!r}: pass what spatialindex.Recording.load(path) or "
+            "spatialindex.generate(kind) returns"
+        )
     if frames is None:
         return recording.frames
     return min(_whole("frames", frames, 1), recording.frames)

@@ -109,11 +109,11 @@ def tune(
     ('bvh', 'leaf_size', None)
     """
     settings = check_settings(jobs, among=among, queries=queries, seed=seed, budget=budget)
+    last = frames_to_play(recording, frames)
     entry = registry.find(structure)
     if recording.ndim not in entry.ndims:
         registry.create(structure, recording.ndim)  # says what is wrong
     declared = _declared(entry, parameter)
-    last = frames_to_play(recording, frames)
     wanted = min(_MOST_FRAMES, max(_LEAST_FRAMES, _OBJECTS // max(1, recording.n)))
     sample = excerpt(recording, last, wanted)
     options: dict[str, Any] = {"among": among, "queries": queries, "seed": seed}

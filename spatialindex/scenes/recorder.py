@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from spatialindex.checks import as_boxes
-from spatialindex.constants import ALL, DEFAULT_LAYER
+from spatialindex.constants import ALL, DEFAULT_LAYER, NDIMS
 from spatialindex.errors import RecordingError, SpatialIndexError
 from spatialindex.objects import as_flags, as_ids, as_layers
 from spatialindex.scenes.fields import MOST_FRAMES, coerce_dt
 from spatialindex.scenes.recording import Recording
+from spatialindex.writing import check_target
 
 if TYPE_CHECKING:
     import os
@@ -61,7 +62,7 @@ class Recorder:
     Raises
     ------
     RecordingError
-        For a path that is no ``.npz`` file, and as the methods say.
+        For a path that is no ``.npz`` file or cannot be written, and as the methods say.
 
     Examples
     --------
@@ -90,12 +91,14 @@ class Recorder:
         self._noted: list[_Noted] = []
         self._rows: dict[int, int] = {}
         self._state: dict[str, list[Any]] = {name: [] for name in _FIXED}
-        blank = np.zeros((1, 0, 2 * (ndim or 2)))
-        probe = Recording(blank, **self._fields)  # a wrong text is told now, not at the end
-        if ndim is not None and probe.ndim != ndim:
+        if ndim is not None and not (isinstance(ndim, int | np.integer) and ndim in NDIMS):
             raise RecordingError(f"ndim is {ndim!r}: recordings have 2 or 3 dimensions")
-        if path is not None and not str(path).lower().endswith(".npz"):
-            raise RecordingError(f"{path}: recordings are written as .npz files; name it so")
+        # what would be wrong at the end, when there are frames to lose, is told now
+        Recording(np.zeros((1, 0, 2 * (ndim or 2))), **self._fields)
+        if path is not None:
+            if not str(path).lower().endswith(".npz"):
+                raise RecordingError(f"{path}: recordings are written as .npz files; name it so")
+            check_target(path, RecordingError)
 
     def __enter__(self) -> Self:
         return self
