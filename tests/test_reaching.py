@@ -329,8 +329,9 @@ def test_a_moving_box_is_a_finite_box(index, box, message):
         index.boxcast_all([ROW[0], box], [1, 0])
 
 
+@pytest.mark.parametrize("structure", ["brute-force", "bvh"])
 @pytest.mark.parametrize("n", [2, 20, 128, 129, 300])
-def test_hits_of_a_ray_are_in_order_however_many_there_are(n):
+def test_hits_of_a_ray_are_in_order_however_many_there_are(structure, n):
     rng = np.random.default_rng(n)
     starts = rng.integers(1, n // 2 + 2, n).astype(float)  # many are met at the same time
     index = si.BruteForce(ndim=2)
@@ -341,3 +342,6 @@ def test_hits_of_a_ray_are_in_order_however_many_there_are(n):
     order = np.lexsort((ids, starts))
     assert hits.rows[:, 1].tolist() == ids[order].tolist()
     assert hits.t.tolist() == starts[order].tolist()
+    index.max_rows = n - 1
+    with refuses(f"the answer has more than {n - 1} rows", si.ResultTooLargeError):
+        index.raycast_all([[0.0, 0.0]], [[1.0, 0.0]])

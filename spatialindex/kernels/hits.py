@@ -10,12 +10,16 @@ many of them come before each, which takes no branches, many as a heap::
 Linear in the hits, but for a factor of the logarithm of a row's own.
 """
 
+import numpy as np
+
 from spatialindex.kernels.best import offer, put_in_order
 from spatialindex.kernels.decide import cast_time
 from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.simd import prefetch
 
 __all__ = ["order_hits", "time_hits"]
 
+_AHEAD = 8  # hits that a box is asked for before it is needed
 _FEW = 128  # hits of a row: counting takes a third of a heap's time at 20, four fifths at 200
 
 
@@ -28,6 +32,8 @@ def time_hits(rows, exact, boxes, ignored, times, dim):
     """
     n = 0
     for i in range(rows.shape[0]):
+        if i + _AHEAD < rows.shape[0]:
+            prefetch(boxes, np.int64(rows[i + _AHEAD, 1]))
         row, slot = rows[i, 0], rows[i, 1]
         if ignored.shape[0] and ignored[row] == slot:
             continue

@@ -3,9 +3,10 @@
 import numpy as np
 
 from spatialindex.kernels.blocks import aim_at_region, hits_of_block, planes_of_block
-from spatialindex.kernels.decide import AMONG_SHIFT, CAST, LAYERED, SEEN
+from spatialindex.kernels.decide import AMONG_SHIFT, CAST, LAYERED, SEEN, accepts, passes
 from spatialindex.kernels.jit import kernel
 from spatialindex.kernels.simd import (
+    LANES,
     aim_along,
     cast8,
     local_floats,
@@ -95,6 +96,32 @@ def query_regions(tree, ask, order, stack, start, stop, counts, out, limit, dim)
 
 
 @kernel
+def put_candidates(mask, items, block, ask, row, out, k):
+    """List the lanes in `mask` that a row sees, from `k` on: their boxes are fetched meanwhile."""
+    while mask != 0:
+        lane = lowest_bit(mask)
+        mask &= mask - np.uint64(1)
+        slot = np.int64(items[block, lane])
+        prefetch(ask.boxes, slot)
+        out[k, 0] = row
+        out[k, 1] = slot
+        k += 1 if passes(ask.state, -1, slot, ask.rule, ask.layers) else 0
+    return k
+
+
+@kernel
+def settle_candidates(ask, row, dim, out, first, k):
+    """Keep of the rows from `first` to `k` those whose boxes the region accepts."""
+    kept = first
+    for i in range(first, k):
+        slot = np.int64(out[i, 1])
+        out[kept, 0] = row
+        out[kept, 1] = slot
+        kept += 1 if accepts(ask.kind, ask.exact, row, ask.boxes, slot, dim) else 0
+    return kept
+
+
+@kernel
 def query_slanted(tree, ask, order, stack, start, stop, counts, out, limit, dim):
     """Answer casts or planes as `query_regions` answers boxes, by tests made for them.
 
@@ -110,6 +137,7 @@ def query_slanted(tree, ask, order, stack, start, stop, counts, out, limit, dim)
         before = k
         if ask.kind == CAST:
             aim_along(q, ask.exact, row, ask.exact[row, 3 * len(dim)], dim)
+        settled = k
         stack[0] = 0
         top = 1
         while top > 0:
@@ -124,12 +152,17 @@ def query_slanted(tree, ask, order, stack, start, stop, counts, out, limit, dim)
                 )
             if mask == 0:
                 continue
-            if item < 0:
+            if item >= 0:
+                top = _push_children(tree, ask, -1, block, mask, stack, top)
+            elif k + LANES <= out.shape[0]:
+                k = put_candidates(mask, items, block, ask, row, out, k)
+            else:
+                k = settle_candidates(ask, row, dim, out, settled, k)
                 k = hits_of_block(
                     *(mask, bounds, items, nothing, block, soonest, ask, row, dim, out, k)
                 )
-            else:
-                top = _push_children(tree, ask, -1, block, mask, stack, top)
+                settled = k
+        k = settle_candidates(ask, row, dim, out, settled, k)
         if counts.shape[0]:
             counts[row] += k - before
         if k > limit:
