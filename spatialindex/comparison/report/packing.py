@@ -56,7 +56,7 @@ def step_of(seen: float, edge: float) -> float:
         A median edge of the boxes, or 0.
 
     >>> step_of(1000.0, 20.0), step_of(1000.0, 1.0)
-    (0.0625, 0.0078125)
+    (0.0625, 0.015625)
     """
     wanted = min(seen * FINEST, max(edge * OF_EDGE, seen * _DEEPEST))
     return max(math.ldexp(1.0, math.frexp(wanted)[1] - 1), float(np.finfo(float).tiny))
