@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from spatialindex.objects import Changes, ObjectTable
 
-__all__ = ["KeptAnswers", "KeptPairs", "closed", "opened"]
+__all__ = ["KeptAnswers", "KeptPairs", "closed", "gathered", "marked", "opened"]
 
-_NO_SLOTS = np.empty((0, 2), SLOT_DTYPE)
+_NO_SLOTS = np.empty(0, SLOT_DTYPE)
 _MOST_RULES = 4  # kept at once: beyond, those that were asked for longest ago go
 
 
@@ -71,12 +71,7 @@ class KeptPairs:
 
     def marks(self, table: ObjectTable) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
         """Return marks of all changed slots, and those that hold an object, ascending."""
-        marks = np.zeros(max(len(table.slot_ids), 1), np.uint8)
-        slots = self._changed[0]
-        if len(self._changed) > 1:
-            slots = np.unique(np.concatenate(self._changed))
-        marks[slots] = 1
-        return marks, slots[table.slot_ids[slots] >= 0]
+        return marked(self._changed, table)
 
     def merged(
         self, table: ObjectTable, marks: NDArray[np.uint8], found: NDArray[np.int64]
@@ -86,9 +81,25 @@ class KeptPairs:
 
         out = np.empty((len(self.rows) + len(found) + 1, 2), ID_DTYPE)
         with opened(self.rows):
-            slots = table.member_slots(self.rows)
-            n = merge_kept(self.rows, _NO_SLOTS if slots is None else slots, marks, found, out)
+            n = merge_kept(self.rows, table.member_slots(self.rows), marks, found, out)
         return out[:n]
+
+
+def gathered(groups: list[NDArray[np.int32]]) -> NDArray[np.int32]:
+    """Return the slots of groups, each of them ascending, as one: ascending, each once."""
+    if len(groups) > 1:
+        return np.unique(np.concatenate(groups))
+    return groups[0] if groups else _NO_SLOTS
+
+
+def marked(
+    groups: list[NDArray[np.int32]], table: ObjectTable
+) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
+    """Return marks of the slots of groups, and those that hold an object, ascending."""
+    slots = gathered(groups)
+    marks = np.zeros(max(len(table.slot_ids), 1), np.uint8)
+    marks[slots] = 1
+    return marks, slots[table.slot_ids[slots] >= 0]
 
 
 def closed(rows: NDArray[np.int64]) -> NDArray[np.int64]:

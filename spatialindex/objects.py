@@ -53,6 +53,7 @@ _SPARE_SLOTS = 1024  # slots an identity table may leave empty whatever its size
 _LARGEST_ID = np.iinfo(np.int64).max
 _LARGEST_LABEL = 2**32 - 1
 _NO_LABELS = np.empty(0, ID_DTYPE)
+_NO_MEMBERS = np.empty((0, 2), SLOT_DTYPE)
 
 
 class Changes(NamedTuple):
@@ -309,10 +310,10 @@ class ObjectTable:
         kept = np.where(inside, ids, 0)
         return np.where(inside & (self.slot_ids[kept] >= 0), kept, -1).astype(SLOT_DTYPE)
 
-    def member_slots(self, rows: NDArray[np.int64]) -> NDArray[np.int32] | None:
-        """Return the slots of ids in ``(m, 2)`` rows, -1 for ids that are gone; None: the ids."""
+    def member_slots(self, rows: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Return the slots of ids in ``(m, 2)`` rows, -1 for ids that are gone; none: the ids."""
         if not self._is_mapped:
-            return None
+            return _NO_MEMBERS
         return self.find(rows.reshape(-1)).reshape(-1, 2)
 
     def labels(self) -> Labels:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from spatialindex.checks import as_boxes
-from spatialindex.constants import ALL, DEFAULT_LAYER, ID_DTYPE, SLOT_DTYPE, STATE_DTYPE
+from spatialindex.constants import ALL, DEFAULT_LAYER, ID_DTYPE, STATE_DTYPE
 from spatialindex.execution import check_workers, too_large
 from spatialindex.index import BoxIndex
 from spatialindex.keeping import closed, opened
@@ -47,7 +47,6 @@ _STATE = np.dtype(
     [(name, STATE_DTYPE[name]) for name in STATE_DTYPE.names or ()] + [("continuous", np.bool_)],
     align=True,
 )
-_NO_SLOTS = np.empty((0, 2), SLOT_DTYPE)
 _FEW_GONE = 1024  # ids removed between two steps that are not worth sifting
 
 
@@ -413,8 +412,7 @@ class SplitIndex(BoxIndex):
         codes = np.zeros(len(rows), np.uint8)
         if roles.has_sensors():
             with opened(rows):
-                slots = self._table.member_slots(rows)
-                classify_rows(rows, _NO_SLOTS if slots is None else slots, roles.codes, codes)
+                classify_rows(rows, self._table.member_slots(rows), roles.codes, codes)
         return CodedRows(closed(rows), codes)
 
     def _renewed(self) -> NDArray[np.int64]:

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from spatialindex.constants import ID_DTYPE, SLOT_DTYPE
-from spatialindex.keeping import closed, opened
+from spatialindex.constants import ID_DTYPE
+from spatialindex.keeping import closed, gathered, marked, opened
 from spatialindex.kernels.events import part_rows
 from spatialindex.kernels.roles import RESTING
 from spatialindex.split.tracker import NO_PAIRS, CodedRows, Comparison
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from spatialindex.objects import ObjectTable
+
 __all__ = ["RestNotes", "RestingChange", "StepPairs"]
 
-_NO_SLOTS = np.empty((0, 2), SLOT_DTYPE)
 _FEW_NOTES = 1024  # slots that are noted whatever the number of objects
 
 
@@ -76,21 +76,14 @@ class RestNotes:
         self._slots.append(slots)
         self._n_slots += len(slots)
         if self._n_slots > 4 * n_objects + _FEW_NOTES:
-            self._slots = [self._all()]
+            self._slots = [gathered(self._slots)]
             self._n_slots = len(self._slots[0])
             if self._n_slots > 2 * n_objects + _FEW_NOTES:
                 self.forget()
 
     def marks(self, table: ObjectTable) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
         """Return marks of the slots noted, and those of them that hold an object, ascending."""
-        slots = self._all()
-        marks = np.zeros(max(len(table.slot_ids), 1), np.uint8)
-        marks[slots] = 1
-        return marks, slots[table.slot_ids[slots] >= 0]
-
-    def _all(self) -> NDArray[np.int32]:
-        """Return the slots noted, ascending, int32, each once."""
-        return np.unique(np.concatenate(self._slots)) if self._slots else _NO_SLOTS[:, 0]
+        return marked(self._slots, table)
 
 
 class RestingChange(NamedTuple):
@@ -147,7 +140,6 @@ class StepPairs:
         gone, gone_codes = np.empty((n + 1, 2), ID_DTYPE), np.empty(n + 1, np.uint8)
         with opened(old.rows):
             members = table.member_slots(old.rows)
-            members = _NO_SLOTS if members is None else members
             k = part_rows(*old, members, marks, kept, kept_codes, gone, gone_codes)
         stays = CodedRows(closed(kept[:k]), kept_codes[:k])
         left = CodedRows(closed(gone[: n - k]), gone_codes[: n - k])
