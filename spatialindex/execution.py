@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
 from itertools import pairwise
@@ -32,6 +33,8 @@ __all__ = [
     "NO_COUNTS",
     "NO_LIMIT",
     "NO_ROWS",
+    "SMALLEST_CHUNK",
+    "WORTH_THREADS",
     "check_workers",
     "chunks",
     "collect_rows",
@@ -49,11 +52,16 @@ NO_COUNTS = np.empty(0, np.int64)
 NO_LIMIT = 2**62
 """A limit that no answer reaches."""
 
+SMALLEST_CHUNK = 64
+"""Items of a piece, each quickly done: fewer cost more to hand to a thread than to do."""
+
+WORTH_THREADS = 2**15
+"""Rows below which handing work to threads costs more than it saves."""
+
 T = TypeVar("T")
 
-_CHUNKS_A_WORKER = 4  # more chunks than workers: an uneven scene still keeps them all busy
+_CHUNKS_A_WORKER = 8  # more chunks than workers: an uneven scene still keeps them all busy
 _MOST_THREADS = 64  # of a pool, whatever is asked for
-_SMALLEST_CHUNK = 64  # below, handing a chunk to a thread costs more than it saves
 _LARGEST_GUESS = 2**26  # rows of a buffer that is not known to be filled: half a gigabyte
 _WORTH_A_SAMPLE = 256  # items of a piece whose answer is estimated before it is made
 _LEARNT = 31 * 2**20  # bytes: the C library of Linux learns from blocks of up to 32 MiB
@@ -80,32 +88,50 @@ def check_workers(workers: int) -> int:
     return int(workers)
 
 
-def chunks(n: int, workers: int) -> list[tuple[int, int]]:
-    """Cut ``range(n)`` into consecutive pieces for that many workers."""
-    pieces = 1 if workers == 1 else min(workers * _CHUNKS_A_WORKER, max(1, n // _SMALLEST_CHUNK))
+def chunks(n: int, workers: int, smallest: int = SMALLEST_CHUNK) -> list[tuple[int, int]]:
+    """Cut ``range(n)`` into consecutive pieces of `smallest` and more for that many workers."""
+    pieces = 1 if workers == 1 else min(workers * _CHUNKS_A_WORKER, max(1, n // smallest))
     edges = [n * i // pieces for i in range(pieces + 1)]
     return list(pairwise(edges))
 
 
-def run_chunks(task: Callable[[int, int], T], n: int, workers: int) -> list[T]:
-    """Run ``task(start, stop)`` over pieces of ``range(n)``; results in the order of the pieces."""
-    pieces = chunks(n, workers)
+def run_chunks(
+    task: Callable[[int, int], T], n: int, workers: int, smallest: int = SMALLEST_CHUNK
+) -> list[T]:
+    """Run ``task(start, stop)`` over pieces of ``range(n)``; results in the order of the pieces.
+
+    A piece has `smallest` items or more: pass 1 where a single one is work enough for a thread.
+    """
+    pieces = chunks(n, workers, smallest)
     if workers == 1 or len(pieces) < 2:
         return [task(start, stop) for start, stop in pieces]
-    workers = min(workers, _MOST_THREADS)
+    todo = deque(enumerate(pieces))
+    done: dict[int, T] = {}
+
+    def work() -> None:
+        while todo:
+            try:
+                i, piece = todo.popleft()
+            except IndexError:  # another thread took the last one
+                return
+            done[i] = task(*piece)
+
+    helpers = min(workers, _MOST_THREADS) - 1
     with _pools_lock:
-        pool = _pools.get(workers)
+        pool = _pools.get(helpers)
         if pool is None:
-            pool = ThreadPoolExecutor(workers, thread_name_prefix="spatialindex")
-            _pools[workers] = pool
-    futures = [pool.submit(task, *piece) for piece in pieces]
+            pool = ThreadPoolExecutor(helpers, thread_name_prefix="spatialindex")
+            _pools[helpers] = pool
+    futures = [pool.submit(work) for _ in range(helpers)]
     try:
-        return [future.result() for future in futures]
+        work()  # the caller's thread is one of the workers
+        for future in futures:
+            future.result()
     finally:
         # after an error, nothing goes on reading arrays that the caller may change next
-        for future in futures:
-            future.cancel()
+        todo.clear()
         wait(futures)
+    return [done[i] for i in range(len(pieces))]
 
 
 @cache
@@ -134,6 +160,7 @@ def collect_rows(
     limit: int,
     workers: int = 1,
     guess: int = 0,
+    smallest: int = SMALLEST_CHUNK,
 ) -> NDArray[np.int32]:
     """Run ``fill(start, stop, out) -> count`` over ``range(n)`` and return all ``(m, 2)`` rows.
 
@@ -150,6 +177,8 @@ def collect_rows(
         Number of threads.
     guess : int
         Expected number of rows, a good size for the first buffers.
+    smallest : int
+        Items of a piece at least.
 
     Raises
     ------
@@ -157,8 +186,29 @@ def collect_rows(
         When there are more than `limit` rows.
     """
     budget = _Budget(limit)
-    parts = run_chunks(lambda a, b: _collect_piece(fill, a, b, budget, guess, n), n, workers)
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+    # of the calling thread, whose memory is reused: that of another comes new from the system
+    expected = min(max(guess, 0), limit, _LARGEST_GUESS) + 64
+    room = np.empty((expected, 2), SLOT_DTYPE)
+
+    def piece(start: int, stop: int) -> NDArray[np.int32]:
+        first, last = (expected * i // max(n, 1) for i in (start, stop))
+        return _collect_piece(fill, start, stop, room[first:last], budget, n)
+
+    parts = run_chunks(piece, n, workers, smallest)
+    return parts[0] if len(parts) == 1 else _joined(parts, workers)
+
+
+def _joined(parts: list[NDArray[np.int32]], workers: int) -> NDArray[np.int32]:
+    """Put parts one behind the other."""
+    ends = np.cumsum([len(part) for part in parts])
+    out = np.empty((int(ends[-1]), 2), SLOT_DTYPE)
+
+    def put(first: int, last: int) -> None:
+        for end, part in zip(ends[first:last], parts[first:last], strict=True):
+            out[end - len(part) : end] = part
+
+    run_chunks(put, len(parts), workers if len(out) >= WORTH_THREADS else 1, smallest=1)
+    return out
 
 
 class _Budget:
@@ -181,17 +231,14 @@ def _collect_piece(
     fill: Callable[[int, int, NDArray[np.int32]], int],
     start: int,
     stop: int,
+    out: NDArray[np.int32],
     budget: _Budget,
-    guess: int,
     n: int,
 ) -> NDArray[np.int32]:
-    """Collect the rows of the items from `start` to `stop`.
+    """Collect the rows of the items from `start` to `stop`, in `out` if they fit in.
 
     A first sixteenth tells how many rows to expect of the rest, which is seldom run twice then.
     """
-    limit = budget.limit
-    expected = min(guess * (stop - start) // max(n, 1) + 64, limit, _LARGEST_GUESS)
-    out = np.empty((expected, 2), SLOT_DTYPE)
     done = 0
     middle = start + (stop - start) // 16 if stop - start >= _WORTH_A_SAMPLE else stop
     for first, last in ((start, middle), (middle, stop)):
@@ -205,7 +252,7 @@ def _collect_piece(
         done += count
         if last < stop:
             most = _LARGEST_GUESS * (stop - start) // n
-            expected = min(20 * done + 64, limit, most + done)
+            expected = min(20 * done + 64, budget.limit, most + done)
             if expected > len(out):
                 out = _grown(out, done, expected)
     return out[:done]

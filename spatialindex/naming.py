@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spatialindex.constants import ID_DTYPE, SLOT_DTYPE
-from spatialindex.execution import chunks, run_chunks
+from spatialindex.execution import WORTH_THREADS, chunks, run_chunks
 from spatialindex.objects import Labels
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ __all__ = ["UNLABELLED", "named_rows", "row_labels"]
 UNLABELLED = np.empty(0, ID_DTYPE)
 """Labels or names of what is its own label or name."""
 
-_WORTH_THREADS = 2**15  # rows below which handing work to threads costs more than it saves
 _BUCKET_BITS = 15  # keys of a bucket, as a power of two: they and their scratch fit a near cache
 _MOST_AT_ONCE = 2**18  # keys that one thread sorts as they are
 
@@ -54,7 +53,7 @@ def named_rows(
 
     rows = np.ascontiguousarray(rows, SLOT_DTYPE)
     n, bits = len(rows), low.bits
-    workers = workers if n >= _WORTH_THREADS else 1
+    workers = workers if n >= WORTH_THREADS else 1
     keys = rows.view(np.uint64).reshape(-1)  # packed in place: a key is as long as a row
     out = np.empty((n, 2), ID_DTYPE)
     top = 0
@@ -92,5 +91,5 @@ def named_rows(
         sorting.finish_buckets(other, keys, starts, first, last, shift, bits, *names, out)
 
     run_chunks(deal, n, workers)
-    run_chunks(finish, 1 << top, workers)
+    run_chunks(finish, 1 << top, workers, smallest=1)
     return out

@@ -350,6 +350,42 @@ def test_threads_have_ended_when_an_error_is_raised():
     assert running == [0]
 
 
+def test_every_thread_has_a_share_of_few_heavy_items():
+    from spatialindex.execution import run_chunks
+
+    met = threading.Barrier(2, timeout=30)
+
+    def task(start, stop):
+        if start in (0, 1):
+            met.wait()  # passes only when two threads are at work
+        return start, stop
+
+    assert run_chunks(task, 8, 2, smallest=1) == [(i, i + 1) for i in range(8)]
+
+
+def test_rows_of_any_number_of_workers_are_in_the_order_of_the_items():
+    from spatialindex.execution import collect_rows
+
+    rng = np.random.default_rng(3)
+    counts = rng.integers(0, 9, 20_000) * (rng.random(20_000) < 0.3)
+    counts[17] = 50_000  # far more than any guess
+    rows = np.repeat(np.arange(20_000, dtype=np.int32), counts)
+    ends = np.concatenate([[0], np.cumsum(counts)])
+
+    def fill(start, stop, out):
+        found = rows[ends[start] : ends[stop]]
+        n = min(len(found), len(out))
+        out[:n, 0] = out[:n, 1] = found[:n]
+        return len(found)
+
+    for workers in (1, 2, 3):
+        for guess in (0, 20_000, 400_000):
+            got = collect_rows(fill, 20_000, limit=len(rows), workers=workers, guess=guess)
+            np.testing.assert_array_equal(got, np.column_stack([rows, rows]))
+        with pytest.raises(si.ResultTooLargeError, match=f"more than {len(rows) - 1} rows"):
+            collect_rows(fill, 20_000, limit=len(rows) - 1, workers=workers)
+
+
 def test_an_emptied_table_of_sparse_ids_can_be_asked_after_a_rebuild():
     index = si.BruteForce()
     index.insert([UNIT, UNIT], ids=[0, 10**6])
