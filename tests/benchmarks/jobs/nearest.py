@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from tests.benchmarks.settings import Settings
     from tests.benchmarks.structures import Structure
 
-__all__ = ["groups"]
+__all__ = ["Near", "groups", "nearest_of", "right"]
 
 _POINTS = 10_000
 _K = 8
 
 
 @dataclass(frozen=True)
-class _Near(Case):
+class Near(Case):
     """A scene, and points to ask with."""
 
     @cached_property
@@ -52,7 +52,7 @@ class _Near(Case):
 
 
 @dataclass(frozen=True)
-class _NearPoints(_Near):
+class _NearPoints(Near):
     """Objects that are points, no two of them the same."""
 
     @cached_property
@@ -71,9 +71,9 @@ def groups(settings: Settings) -> Iterator[Group]:
     """Make two groups a scene: its boxes, and their centers as points."""
     count = settings.count(_POINTS)
     what = f"the {_K} nearest of {count:,} points in one call"
-    options: dict[str, Any] = {"count": count, "right": _right}
+    options: dict[str, Any] = {"count": count, "right": right}
     yield from common.groups(
-        *(settings, "nearest", what, _ours, _theirs, ("nearest",)), case_type=_Near, **options
+        *(settings, "nearest", what, _ours, _theirs, ("nearest",)), case_type=Near, **options
     )
     yield from common.groups(
         *(settings, "nearest", f"{what}, objects are points"),
@@ -83,7 +83,7 @@ def groups(settings: Settings) -> Iterator[Group]:
     )
 
 
-def _right(case: _Near) -> Callable[[Any, int], Any] | None:
+def right(case: Near) -> Callable[[Any, int], Any] | None:
     """Return what finds the neighbours in plain NumPy, where that is affordable."""
     if not common.is_affordable(case):
         return None
@@ -92,21 +92,25 @@ def _right(case: _Near) -> Callable[[Any, int], Any] | None:
     )
 
 
-def _ours(structure: Structure, case: _Near) -> Iterator[Task]:
-    workers = case.settings.workers
-    index = structure.of(case.boxes)
-    yield Task(
-        structure.label,
+def nearest_of(case: Near, index: Any, label: str, workers: int, **options: Any) -> Task:
+    """Make the task of asking a built index for what is nearest to all points at once."""
+    return Task(
+        label,
         (Step("nearest", partial(index.nearest, k=_K, workers=workers)),),
         prepare=lambda frame: case.points,
         rows=lambda found: packed(*found),
         is_sorted=True,
         is_ours=True,
         workers=workers,
+        **options,
     )
 
 
-def _theirs(peer: Peer, case: _Near) -> Iterator[Task]:
+def _ours(structure: Structure, case: Near) -> Iterator[Task]:
+    yield nearest_of(case, structure.of(case.boxes), structure.label, case.settings.workers)
+
+
+def _theirs(peer: Peer, case: Near) -> Iterator[Task]:
     tree = peer.build(peer.given(case.boxes))
     yield Task(
         peer.name,
@@ -127,7 +131,7 @@ def _theirs_of_points(peer: Peer, case: _NearPoints) -> Iterator[Task]:
     )
 
 
-def _in_order(case: _Near, found: Any) -> NDArray[np.int64]:
+def _in_order(case: Near, found: Any) -> NDArray[np.int64]:
     """Turn rows and ids, as many as there are, into what ours return."""
     rows, ids = (np.asarray(column, np.int64) for column in found)
     far = oracle.distances(case.points[rows], case.boxes[ids])

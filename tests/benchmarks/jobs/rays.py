@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tests.benchmarks.settings import Settings
     from tests.benchmarks.structures import Structure
 
-__all__ = ["groups", "plane_groups"]
+__all__ = ["Rays", "first_hits_of", "groups", "plane_groups", "right_first"]
 
 _RAYS = 10_000
 _SEGMENTS = 2_000
@@ -35,7 +35,7 @@ _SLOPE = 0.5  # of the sides of the view, to its axis
 
 
 @dataclass(frozen=True)
-class _Rays(Case):
+class Rays(Case):
     """A scene, and rays from the middle of objects in all directions."""
 
     @cached_property
@@ -97,8 +97,8 @@ def groups(settings: Settings) -> Iterator[Group]:
         *(settings, "rays", f"the first hit of {count:,} rays in one call"),
         *(_ours_first, _nobody, ("segments",)),
         count=count,
-        right=_right_first,
-        case_type=_Rays,
+        right=right_first,
+        case_type=Rays,
     )
     count = settings.count(_SEGMENTS)
     what = f"all hits of {count:,} segments of {_LENGTH * 100:g} % of the extent, in one call"
@@ -106,7 +106,7 @@ def groups(settings: Settings) -> Iterator[Group]:
         *(settings, "rays", what, _ours_all, _theirs_all, ("segments",)),
         count=count,
         right=_right_all,
-        case_type=_Rays,
+        case_type=Rays,
     )
 
 
@@ -116,16 +116,17 @@ def plane_groups(settings: Settings) -> Iterator[Group]:
         *(settings, "planes", "one view of the scene, a convex region"),
         *(_ours_planes, _nobody, ("segments",)),
         right=_right_planes,
-        case_type=_Rays,
+        case_type=Rays,
     )
 
 
-def _nobody(peer: Peer, case: _Rays) -> Iterator[Task]:
+def _nobody(peer: Peer, case: Rays) -> Iterator[Task]:
     """Make no task: peers do not answer this."""
     return iter(())
 
 
-def _right_first(case: _Rays) -> Callable[[Any, int], Any] | None:
+def right_first(case: Rays) -> Callable[[Any, int], Any] | None:
+    """Return what finds first hits in plain NumPy, where that is affordable."""
     if not common.is_affordable(case):
         return None
     return lambda question, frame: packed(
@@ -135,25 +136,31 @@ def _right_first(case: _Rays) -> Callable[[Any, int], Any] | None:
     )
 
 
-def _ours_first(structure: Structure, case: _Rays) -> Iterator[Task]:
-    index = structure.of(case.boxes)
-    workers = case.settings.workers
+def first_hits_of(case: Rays, index: Any, label: str, workers: int, **options: Any) -> Task:
+    """Make the task of asking a built index for the first hit of all rays at once."""
 
     def ask(rays: Any) -> Any:
         return index.raycast(*rays, ignore=case.ignored, workers=workers)
 
-    yield Task(
-        structure.label,
+    return Task(
+        label,
         (Step("raycast", ask),),
         prepare=lambda frame: (case.origins, case.directions),
         rows=lambda hits: packed(hits.ids, hits.t),
         is_sorted=True,
         is_ours=True,
         workers=workers,
+        **options,
     )
 
 
-def _right_all(case: _Rays) -> Callable[[Any, int], Any] | None:
+def _ours_first(structure: Structure, case: Rays) -> Iterator[Task]:
+    yield first_hits_of(
+        case, structure.of(case.boxes), structure.label, workers=case.settings.workers
+    )
+
+
+def _right_all(case: Rays) -> Callable[[Any, int], Any] | None:
     if not common.is_affordable(case):
         return None
     return lambda question, frame: _hits(
@@ -165,7 +172,7 @@ def _hits(rows: NDArray[np.int64], t: NDArray[np.float64]) -> NDArray[np.int64]:
     return packed(rows[:, 0], rows[:, 1], t)
 
 
-def _ours_all(structure: Structure, case: _Rays) -> Iterator[Task]:
+def _ours_all(structure: Structure, case: Rays) -> Iterator[Task]:
     index = structure.of(case.boxes)
     workers = case.settings.workers
     yield Task(
@@ -179,7 +186,7 @@ def _ours_all(structure: Structure, case: _Rays) -> Iterator[Task]:
     )
 
 
-def _theirs_all(peer: Peer, case: _Rays) -> Iterator[Task]:
+def _theirs_all(peer: Peer, case: Rays) -> Iterator[Task]:
     tree = peer.build(peer.given(case.boxes))
     given = peer.lines(case.origins, case.origins + case.directions)
 
@@ -198,7 +205,7 @@ def _theirs_all(peer: Peer, case: _Rays) -> Iterator[Task]:
     )
 
 
-def _right_planes(case: _Rays) -> Callable[[Any, int], Any]:
+def _right_planes(case: Rays) -> Callable[[Any, int], Any]:
     return lambda question, frame: _seen(
         oracle.query_planes(case.ids, case.boxes, None, *case.view)
     )
@@ -208,7 +215,7 @@ def _seen(ids: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.column_stack((np.zeros_like(ids), ids))
 
 
-def _ours_planes(structure: Structure, case: _Rays) -> Iterator[Task]:
+def _ours_planes(structure: Structure, case: Rays) -> Iterator[Task]:
     index = structure.of(case.boxes)
     workers = case.settings.workers
     yield Task(

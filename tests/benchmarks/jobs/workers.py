@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tests.benchmarks.jobs import common
+from tests.benchmarks.jobs import common, nearest
 from tests.benchmarks.jobs.common import Case
 from tests.benchmarks.jobs.query import batch_of
+from tests.benchmarks.jobs.rays import Rays, first_hits_of, right_first
 from tests.benchmarks.model import Group, Step, Task
 from tests.benchmarks.scenes import scenes
 from tests.benchmarks.structures import structures
@@ -20,29 +21,35 @@ if TYPE_CHECKING:
 
 __all__ = ["groups"]
 
-_QUERIES = 100_000
+_QUESTIONS = 100_000
 
 
 def groups(settings: Settings) -> Iterator[Group]:
-    """Make three groups a scene: pairs with and without building, and queries."""
-    count = settings.count(_QUERIES)
+    """Make five groups a scene: pairs with and without building, boxes, points and rays."""
+    count = settings.count(_QUESTIONS)
     many = max(2, settings.workers)
     for scene in scenes(settings):
-        case = Case(settings, scene, count)
-        for what, make in (
-            ("insert + pairs from scratch", partial(_pairs, from_scratch=True)),
+        boxes = Case(settings, scene, count)
+        points, rays = nearest.Near(settings, scene, count), Rays(settings, scene, count)
+        for what, make, case, right in (
+            (
+                "insert + pairs from scratch",
+                *(partial(_pairs, from_scratch=True), boxes, common.all_pairs),
+            ),
             (
                 "pairs of an index that is up to date, none kept",
-                partial(_pairs, from_scratch=False),
+                *(partial(_pairs, from_scratch=False), boxes, common.all_pairs),
             ),
-            (f"{count:,} boxes in one call", _queries),
+            (f"{count:,} boxes in one call", _queries, boxes, common.all_queries),
+            (f"what is nearest to {count:,} points", _nearest, points, nearest.right),
+            (f"the first hit of {count:,} rays", _first_hits, rays, right_first),
         ):
             yield Group(
                 "workers",
                 *(scene.name, scene.n, scene.ndim),
                 f"{what}, with 1 and with {many} threads",
                 partial(_tasks, make, case, many),
-                oracle=common.all_queries(case) if make is _queries else common.all_pairs(case),
+                oracle=right(case),
             )
 
 
@@ -85,3 +92,15 @@ def _queries(structure: Structure, case: Case, many: int) -> Iterator[Task]:
     index = structure.of(case.boxes)
     for _, options in _labels(structure, many):
         yield batch_of(structure, case, index, is_sorted=True, **options)
+
+
+def _nearest(structure: Structure, case: nearest.Near, many: int) -> Iterator[Task]:
+    index = structure.of(case.boxes)
+    for _, options in _labels(structure, many):
+        yield nearest.nearest_of(case, index, **options)
+
+
+def _first_hits(structure: Structure, case: Rays, many: int) -> Iterator[Task]:
+    index = structure.of(case.boxes)
+    for _, options in _labels(structure, many):
+        yield first_hits_of(case, index, **options)
