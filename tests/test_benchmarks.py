@@ -87,7 +87,14 @@ def test_every_row_has_its_runs_and_its_ratio(tmp_path):
             assert len(row["seconds"]) == row["runs"] > 0
             assert row["rounds"] == 1
             assert row["min"] <= row["median"] <= row["max"]
-            assert row["steps"].keys() <= {"insert", "build", "pairs", "query"}
+            assert row["steps"].keys() <= {
+                "insert",
+                "build",
+                "pairs",
+                "query",
+                "nearest",
+                "raycast",
+            }
             base = next(r for r in group["rows"] if r["contestant"] == row["baseline"])
             assert row["ratio"] == row["median"] / base["median"]
 
@@ -242,7 +249,7 @@ def test_neighbours_rays_and_views_that_are_almost_right_fail_the_run():
     done = run("-c", ALMOST)
     assert done.returncode == 1, done.stderr
     rows = [line for line in done.stdout.splitlines() if line.startswith("almost ")]
-    assert len(rows) == 5  # neighbours of boxes and of points, first hits, all hits, a view
+    assert len(rows) == 6  # neighbours of boxes and of points, first hits of two kinds, all, a view
     assert all("DIFFERS" in row for row in rows)
 
 

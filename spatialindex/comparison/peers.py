@@ -98,6 +98,12 @@ class Peer:
         """Return rows and ids of all boxes that segments meet."""
         raise NotImplementedError
 
+    def first_hits(
+        self, tree: Any, origins: NDArray[np.float64], directions: NDArray[np.float64]
+    ) -> Callable[[], NDArray[Any]]:
+        """Return what is called for the id of what each ray meets first, -1 for nothing."""
+        raise NotImplementedError
+
 
 class Shapely(Peer):
     """STRtree of GEOS."""

@@ -90,8 +90,39 @@ class Rays(Case):
         return np.array(normals), np.array(reach)
 
 
+@dataclass(frozen=True)
+class _RaysFromOutside(Rays):
+    """Rays from a sphere around the scene to points among the objects; they ignore nobody."""
+
+    @cached_property
+    def origins(self) -> NDArray[np.float64]:
+        """Points on the sphere."""
+        lower, upper = self._bounds
+        rng = np.random.default_rng((self.settings.seed, self.count, 1))
+        ways = rng.normal(size=(self.count, self.scene.ndim))
+        ways *= np.linalg.norm(upper - lower) / np.linalg.norm(ways, axis=1, keepdims=True)
+        return (lower + upper) / 2 + ways
+
+    @cached_property
+    def ignored(self) -> NDArray[np.int64]:
+        """Nobody."""
+        return np.full(self.count, -1, np.int64)
+
+    @cached_property
+    def directions(self) -> NDArray[np.float64]:
+        """Directions, as long as it is to the point."""
+        lower, upper = self._bounds
+        rng = np.random.default_rng((self.settings.seed, self.count, 2))
+        return rng.uniform(lower, upper, (self.count, self.scene.ndim)) - self.origins
+
+    @cached_property
+    def _bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        ndim = self.scene.ndim
+        return self.boxes[:, :ndim].min(axis=0), self.boxes[:, ndim:].max(axis=0)
+
+
 def groups(settings: Settings) -> Iterator[Group]:
-    """Make two groups a scene: first hits of rays without an end, and all hits of segments."""
+    """Make three groups a scene: first hits of rays from within and outside, hits of segments."""
     count = settings.count(_RAYS)
     yield from common.groups(
         *(settings, "rays", f"the first hit of {count:,} rays in one call"),
@@ -99,6 +130,13 @@ def groups(settings: Settings) -> Iterator[Group]:
         count=count,
         right=right_first,
         case_type=Rays,
+    )
+    yield from common.groups(
+        *(settings, "rays", f"the first hit of {count:,} rays from outside, in one call"),
+        *(_ours_first, _theirs_first, ("first_hits",)),
+        count=count,
+        right=right_first,
+        case_type=_RaysFromOutside,
     )
     count = settings.count(_SEGMENTS)
     what = f"all hits of {count:,} segments of {_LENGTH * 100:g} % of the extent, in one call"
@@ -158,6 +196,18 @@ def _ours_first(structure: Structure, case: Rays) -> Iterator[Task]:
     yield first_hits_of(
         case, structure.of(case.boxes), structure.label, workers=case.settings.workers
     )
+
+
+def _theirs_first(peer: Peer, case: Rays) -> Iterator[Task]:
+    ask = peer.first_hits(peer.build(peer.given(case.boxes)), case.origins, case.directions)
+
+    def hits(found: NDArray[Any]) -> NDArray[np.int64]:
+        ids = found.astype(np.int64)
+        start = np.concatenate((case.origins, case.origins), axis=1)
+        t = oracle.cast_times(start, case.directions, np.inf, case.boxes[ids])
+        return packed(ids, np.where(ids < 0, np.inf, t))
+
+    yield Task(peer.name, (Step("raycast", lambda _: ask()),), rows=hits)
 
 
 def _right_all(case: Rays) -> Callable[[Any, int], Any] | None:
