@@ -228,8 +228,9 @@ class Almost(BruteForce):
         ids, distances = super().nearest(points, k, **options)
         return si.Neighbors(ids, np.nextafter(distances, 1e9))
 
-    def raycast(self, *rays, ignore, **options):
-        return super().raycast(*rays, **options)  # meets what it begins in
+    def raycast(self, *rays, **options):
+        hits = super().raycast(*rays, **options)
+        return hits._replace(t=np.nextafter(hits.t, 1e9))
 
     def raycast_all(self, *rays, **options):
         rows, t = super().raycast_all(*rays, **options)

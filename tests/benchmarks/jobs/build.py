@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.benchmarks.jobs import common
 from tests.benchmarks.model import Group, Step, Task
-from tests.benchmarks.structures import bring_up_to_date
+from tests.benchmarks.structures import Structure, bring_up_to_date, has_parameter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from tests.benchmarks.jobs.common import Case
     from tests.benchmarks.peers import Peer
     from tests.benchmarks.settings import Settings
-    from tests.benchmarks.structures import Structure
 
 __all__ = ["groups"]
 
@@ -35,6 +34,12 @@ def groups(settings: Settings) -> Iterator[Group]:
 
 
 def _ours(structure: Structure, case: Case) -> Iterator[Task]:
+    yield _build(structure, case)
+    if has_parameter(structure, "build"):  # for what is built more often than asked
+        yield _build(Structure(structure.name, {"build": "morton"}, note="morton"), case)
+
+
+def _build(structure: Structure, case: Case) -> Task:
     def insert(index: Any) -> Any:
         index.insert(case.boxes)
         return index
@@ -43,7 +48,7 @@ def _ours(structure: Structure, case: Case) -> Iterator[Task]:
         bring_up_to_date(index)
         return index
 
-    yield Task(
+    return Task(
         structure.label,
         (Step("insert", insert), Step("build", build)),
         prepare=lambda frame: structure.empty(case.scene.ndim),
