@@ -20,6 +20,8 @@ def is_set(variable):
 IS_SMALL = is_set("SPATIALINDEX_SMALL")
 
 STRUCTURES = [entry.name for entry in si.structures()]
+MADE_OF_OTHERS = {"grid", "kd-tree", "split"}
+"""Their kernels are those of the hash grid, of the BVH and of several."""
 
 SMALL_CHECKS = {
     "a_teleport_leaves_nothing_behind",
@@ -81,25 +83,50 @@ def pytest_configure(config):
         )
 
 
-@pytest.hookimpl(tryfirst=True)
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Give each process whole structures, in the order of `turn`.
+
+    Kernels that two processes need at the same time are compiled by both. ``--dist loadgroup``
+    would keep tests together, but xdist 3.8 changes their names for that, and pytest 9.2 does not
+    look at the new ones.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByStructure(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return tested_together(nodeid)
+
+    config.option.loadscopereorder = False
+    return ByStructure(config, log)
+
+
+def tested_together(nodeid):
+    """Name the tests that one process should run: those that compile, or start, the same."""
+    if "test_report_browser.py" in nodeid:
+        return "browser"
+    _, _, words = nodeid.partition("[")
+    names = [name for name in STRUCTURES if name in words]
+    ndim = next((ndim for ndim in ("2D", "3D") if ndim in words), "")
+    return f"{max(names, key=len)} {ndim}" if names else nodeid
+
+
+def turn(nodeid):
+    """Return what tests are ordered by: what many others load is compiled first, and once."""
+    name, _, ndim = tested_together(nodeid).partition(" ")
+    if not ndim or name not in STRUCTURES:
+        return (2,)  # they ask all kinds of structures
+    return name in MADE_OF_OTHERS, ndim, STRUCTURES.index(name)
+
+
 def pytest_collection_modifyitems(config, items):
-    for item in items:
-        group = compiled_together(item)
-        if group:
-            item.add_marker(pytest.mark.xdist_group(group))
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: turn(item.nodeid))
     if not IS_SMALL:
         return
     small = [item for item in items if not is_large(item)]
     config.hook.pytest_deselected(items=[item for item in items if is_large(item)])
     items[:] = small
-
-
-def compiled_together(item):
-    """Name what a test of a structure compiles: one process should, and not each of them."""
-    words = item.callspec.id if hasattr(item, "callspec") else ""
-    names = [name for name in STRUCTURES if name in words]
-    ndim = next((ndim for ndim in ("2D", "3D") if ndim in words), "")
-    return f"{max(names, key=len)}-{ndim}" if names else None
 
 
 def is_large(item):

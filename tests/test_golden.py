@@ -118,7 +118,7 @@ def test_golden_figures_are_what_enumeration_gives(case, figures):
     assert enumerated(boxes_of(case), figures["cell_size"]) == figures
 
 
-@pytest.mark.parametrize("ndim", [2, 3])
+@pytest.mark.parametrize("ndim", [2, 3], ids="{}D".format)
 @pytest.mark.parametrize("size", [0.3, 0.5, 0.7, 1.0, 4.0])
 def test_figures_of_other_scenes_are_what_enumeration_gives(ndim, size):
     rng = np.random.default_rng(ndim)
