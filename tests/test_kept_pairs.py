@@ -17,6 +17,11 @@ STRUCTURES = [
     for ndim in entry.ndims
 ]
 CHURNING = {"churn", "motion_of_every_length", "an_id_used_again_is_a_new_object"}
+BESIDE = {
+    *("query", "query_point", "query_radius", "query_planes", "nearest", "raycast", "boxcast"),
+    *("join_boxes", "join_another", "refuse_a_bad_row", "refuse_a_bad_id"),
+}
+"""Rules of the state machine that leave kept pairs alone; each structure's own run has them."""
 
 
 def always_keeping(name):
@@ -38,7 +43,10 @@ def boxes(rng, n, ndim, side=20):
 @pytest.mark.parametrize(("name", "ndim"), STRUCTURES)
 def test_index_that_always_keeps_answers_as_its_model(name, ndim):
     machine = make_state_machine(always_keeping(name), ndim)
-    run_state_machine_as_test(machine, settings=settings(stateful_step_count=25))
+    assert vars(machine).keys() >= BESIDE
+    keeping = type("KeepingMachine", (machine,), dict.fromkeys(BESIDE))
+    # fewer than the usual 100, which change and ask for pairs as often among all those rules
+    run_state_machine_as_test(keeping, settings=settings(max_examples=70, stateful_step_count=25))
 
 
 @pytest.mark.parametrize("check", [name for name, _ in conformance_checks() if name in CHURNING])
