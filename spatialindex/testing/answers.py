@@ -23,41 +23,41 @@ __all__ = ["assert_same", "canonical"]
 _SHOWN = 5
 
 
-def assert_same(got: Any, expected: Any, what: str) -> None:
+def assert_same(got: Any, expected: Any, what: object) -> None:
     """Raise `AssertionError` unless `got` is `expected` in type, dtype, shape and every bit.
 
     Parameters
     ----------
     got, expected : ndarray, tuple of them, number or None
         What was answered, and what the answer is.
-    what : str
-        The call, as messages show it.
+    what : object
+        The call: a string, or what turns into one when a message needs it.
     """
     if isinstance(expected, tuple):
         if not isinstance(got, tuple) or len(got) != len(expected):
             raise AssertionError(f"{what}: got {got!r}, expected {expected!r}")
         names = getattr(got, "_fields", range(len(got)))
         for name, one, other in zip(names, got, expected, strict=True):
-            _assert_same(one, other, f"{what}, {name}", by_place=True)
+            _assert_same(one, other, what, f", {name}", by_place=True)
     else:
-        _assert_same(got, expected, what, by_place=False)
+        _assert_same(got, expected, what, "", by_place=False)
 
 
-def _assert_same(got: Any, expected: Any, what: str, *, by_place: bool) -> None:
+def _assert_same(got: Any, expected: Any, what: object, part: str, *, by_place: bool) -> None:
     """Compare one part of an answer; what is wrong is told row by row or as a set."""
     if not isinstance(expected, np.ndarray):
         if type(got) is not type(expected) or got != expected:
-            raise AssertionError(f"{what}: got {got!r}, expected {expected!r}")
+            raise AssertionError(f"{what}{part}: got {got!r}, expected {expected!r}")
         return
     if not isinstance(got, np.ndarray):
-        raise AssertionError(f"{what}: got {got!r}, expected an array {expected!r}")
+        raise AssertionError(f"{what}{part}: got {got!r}, expected an array {expected!r}")
     if got.dtype != expected.dtype:
-        raise AssertionError(f"{what}: got dtype {got.dtype}, expected {expected.dtype}")
+        raise AssertionError(f"{what}{part}: got dtype {got.dtype}, expected {expected.dtype}")
     if got.shape == expected.shape and _is_equal(got, expected):
         return
     if by_place and got.shape == expected.shape:
-        raise AssertionError(f"{what}: {_first_difference(got, expected)}")
-    raise AssertionError(f"{what}: {_difference(got, expected)}")
+        raise AssertionError(f"{what}{part}: {_first_difference(got, expected)}")
+    raise AssertionError(f"{what}{part}: {_difference(got, expected)}")
 
 
 def canonical(relation: Any) -> Any:

@@ -14,7 +14,7 @@ import pickle
 import reprlib
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -75,11 +75,13 @@ class Twin:
         is_sorted = options.pop("sort", True)
         options.pop("workers", None)
         expected = getattr(self.model, method)(*of("model"), **options)
-        what = _shown(method, args, options)
+        what = _Call(method, args, options)
         if is_sorted:
             assert_same(got, expected, what)
         else:
-            assert_same(canonical(got), expected, f"{what} with sort=False, as a set")
+            assert_same(
+                canonical(got), expected, what._replace(ending=" with sort=False, as a set")
+            )
         return got
 
     def refuses(
@@ -95,7 +97,7 @@ class Twin:
         The error must be of the class given, be an error of the library with a message, and the
         message must contain `says`.
         """
-        what = _shown(method, args, options)
+        what = _Call(method, args, options)
         try:
             getattr(self.index, method)(*args, **options)
         except error as raised:
@@ -137,7 +139,7 @@ class Twin:
             if got.dtype[name] != STATE_DTYPE[name]:
                 raise AssertionError(f"index.state(): {name} has dtype {got.dtype[name]}")
             plain[name] = got[name]
-        assert_same(plain, self.model.state(ids), _shown("state", (ids,), {}))
+        assert_same(plain, self.model.state(ids), _Call("state", (ids,), {}))
         return got
 
     def check(self, inputs: NDArray[np.float64] | None = None) -> None:
@@ -185,8 +187,16 @@ class Twin:
         return Twin(COPIES[how](self.index), self.model.copy())
 
 
-def _shown(method: str, args: tuple[Any, ...], options: dict[str, Any]) -> str:
-    """Write a call for people, long arrays shortened."""
-    parts = [reprlib.repr(a.tolist() if isinstance(a, np.ndarray) else a) for a in args]
-    parts += [f"{name}={reprlib.repr(value)}" for name, value in options.items()]
-    return f"{method}({', '.join(parts)})"
+class _Call(NamedTuple):
+    """A call, written for people only when something is wrong with it: most calls are right."""
+
+    method: str
+    args: tuple[Any, ...]
+    options: dict[str, Any]
+    ending: str = ""
+
+    def __str__(self) -> str:
+        """Write the call, long arrays shortened."""
+        parts = [reprlib.repr(a.tolist() if isinstance(a, np.ndarray) else a) for a in self.args]
+        parts += [f"{name}={reprlib.repr(value)}" for name, value in self.options.items()]
+        return f"{self.method}({', '.join(parts)}){self.ending}"

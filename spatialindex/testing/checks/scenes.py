@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from spatialindex.protocol import Index
+    from spatialindex.scenes.recording import Recording
     from spatialindex.testing.twin import Factory
 
 
@@ -31,7 +33,7 @@ def check_generated_scenes(factory: Factory, ndim: int) -> None:
     """Every kind of generated scene, played frame by frame: births, motion, sleep and deaths."""
     for kind in kinds():
         n = 80 if kind.name == "point" else 300
-        recording = generate(kind.name, n=n, ndim=ndim, frames=4, seed=51)
+        recording = _scene(kind.name, n, ndim)
         twin = Twin(factory(ndim))
         for changes in recording.replay():
             changes.apply(twin)  # it has the methods of an index
@@ -39,6 +41,12 @@ def check_generated_scenes(factory: Factory, ndim: int) -> None:
             twin.check_content()
             twin.pairs()
         twin.check()
+
+
+@cache
+def _scene(kind: str, n: int, ndim: int) -> Recording:
+    """Generate a scene, the same for all structures."""
+    return generate(kind, n=n, ndim=ndim, frames=4, seed=51)
 
 
 def check_a_larger_scene(factory: Factory, ndim: int) -> None:
