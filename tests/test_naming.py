@@ -37,7 +37,7 @@ def _expected(rows: NDArray[np.int32], column: int, labels: Labels, *, is_pair: 
 def test_rows_come_in_canonical_order_however_they_are_dealt(
     monkeypatch: pytest.MonkeyPatch, workers: int, named: bool, is_pair: bool
 ) -> None:
-    monkeypatch.setattr(naming, "_WORTH_THREADS", 0)
+    monkeypatch.setattr(naming, "WORTH_THREADS", 0)
     rng = np.random.default_rng([workers, named, is_pair])
     for bucket_bits in (1, 4, 15):
         monkeypatch.setattr(naming, "_BUCKET_BITS", bucket_bits)
