@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -75,9 +76,9 @@ def collect_best(
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Return slots and values, both of `shape` ``(q, k)``, of the best that a search offers.
 
-    ``search(best, start, stop)`` offers what it finds for the rows from `start` to `stop` to their
-    bests (`kernels.best.offer`). It may look in several places one after the other: the bests of
-    the first tell how far to look in the next.
+    ``search(best, start, stop)`` offers what it finds for the rows from `start` to `stop`, in what
+    order it likes, to their bests (`kernels.best.offer`). It may look in several places one after
+    the other: the bests of the first tell how far to look in the next.
     """
     best = Best(
         np.empty(shape),
@@ -87,9 +88,6 @@ def collect_best(
         table.slot_ids,
     )
 
-    def run(start: int, stop: int) -> None:
-        search(best, start, stop)
-        put_best_in_order(best, start, stop)
-
-    run_chunks(run, shape[0], workers)
+    run_chunks(partial(search, best), shape[0], workers)
+    run_chunks(partial(put_best_in_order, best), shape[0], workers)
     return best.slots, best.values

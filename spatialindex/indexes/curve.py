@@ -78,12 +78,13 @@ def best_along_curve(
     region: Region,
     k: int,
     ignored: NDArray[np.int32],
-    search: Callable[[Ask, Best, int, int], None],
+    offer: Callable[[Ask, NDArray[np.int32], Best, int, int], None],
     workers: int,
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Return slots and values ``(q, k)`` of the best of each row, asked in spatial order.
+    """Return slots and values ``(q, k)`` of the best of each row, put in spatial order beforehand.
 
-    ``search(ask, best, start, stop)`` offers what it finds, see `asking.collect_best`.
+    ``offer(ask, NO_ORDER, best, start, stop)`` offers what it finds, see `asking.collect_best`:
+    for searches in which a row is looked at so often that it has to lie beside the one before.
     """
     ask = ask_region(table, region)
     order = curve_order(ask, len(table), axes(table))
@@ -91,7 +92,9 @@ def best_along_curve(
         ask = ask._replace(cull=ask.cull[order], exact=ask.exact[order])
         ignored = ignored[order] if len(ignored) else ignored
     shape = (len(region.cull), k)
-    slots, values = collect_best(table, shape, ignored, partial(search, ask), workers=workers)
+    slots, values = collect_best(
+        table, shape, ignored, partial(offer, ask, NO_ORDER), workers=workers
+    )
     if len(order):
         back = np.empty_like(order)
         back[order] = np.arange(len(order), dtype=order.dtype)

@@ -11,16 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spatialindex.constants import SLOT_DTYPE
-from spatialindex.execution import NO_COUNTS, NO_LIMIT, NO_ROWS, collect_rows, run_chunks
-from spatialindex.indexes.asking import ask_neighbours, ask_region, axes, count_verdicts
+from spatialindex.execution import NO_LIMIT, NO_ROWS, collect_rows
+from spatialindex.indexes.answering import Answering
+from spatialindex.indexes.asking import axes, count_verdicts
 from spatialindex.indexes.bvh.checking import check_tree
 from spatialindex.indexes.bvh.outlines import node_outlines
 from spatialindex.indexes.bvh.store import TreeStore
-from spatialindex.indexes.curve import curve_order
-from spatialindex.kernels.blocks import Best
 from spatialindex.kernels.decide import CAST, PLANES
-from spatialindex.kernels.lists import put_best_in_order
 from spatialindex.kernels.thin import ask_tree, make_handle
 from spatialindex.kernels.tree import ask as asking
 from spatialindex.kernels.tree import best as searching
@@ -29,14 +26,12 @@ from spatialindex.protocol import Single
 from spatialindex.results import StructureStats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
+    from spatialindex.kernels.blocks import Best
     from spatialindex.kernels.decide import Ask
     from spatialindex.objects import Changes, ObjectTable
     from spatialindex.outlines import Outlines
-    from spatialindex.protocol import Region
     from spatialindex.results import PairCounts
 
 __all__ = ["TreeStructure"]
@@ -46,7 +41,7 @@ _SEEDS = 512  # pairs of blocks that pairs are split into, at least
 _NO_METERS = np.empty(0, np.int64)
 
 
-class TreeStructure:
+class TreeStructure(Answering):
     """A tree over one table that is built anew after every change of boxes.
 
     Parameters
@@ -150,99 +145,27 @@ class TreeStructure:
             )
         )
 
-    def touching(
-        self, slots: NDArray[np.int32], rule: int, *, limit: int, workers: int = 1
-    ) -> NDArray[np.int32]:
-        """Ask the tree with each slot's box."""
-        ask = ask_neighbours(self.table, slots, rule)
-        return self._collect(ask, limit=limit, workers=workers)
-
-    def query(self, region: Region, *, limit: int, workers: int = 1) -> NDArray[np.int32]:
-        """Ask the tree with each region."""
-        return self._collect(ask_region(self.table, region), limit=limit, workers=workers)
-
-    def _collect(self, ask: Ask, *, limit: int, workers: int) -> NDArray[np.int32]:
-        order = self._order(ask)
-
-        def fill(start: int, stop: int, out: NDArray[np.int32]) -> int:
-            return self._query(ask, order, start, stop, NO_COUNTS, out, limit)
-
-        n = len(ask.cull)
-        return collect_rows(fill, n, limit=limit, workers=workers, guess=16 * n)
-
-    def count(self, region: Region, *, workers: int = 1) -> NDArray[np.int64]:
-        """Count what the tree answers to each region."""
-        counts = np.zeros(len(region.cull), np.int64)
-        ask = ask_region(self.table, region)
-        order = self._order(ask)
-        run_chunks(
-            lambda start, stop: self._query(ask, order, start, stop, counts, NO_ROWS, NO_LIMIT),
-            len(counts),
-            workers,
-        )
-        return counts
-
-    def _order(self, ask: Ask) -> NDArray[np.int32]:
-        """Return the rows of a batch in spatial order, empty when that does not pay."""
-        return curve_order(ask, len(self.table), axes(self.table))
-
-    def _query(
+    def _answer(
         self,
         ask: Ask,
         order: NDArray[np.int32],
-        start: int,
-        stop: int,
+        span: tuple[int, int],
         counts: NDArray[np.int64],
         out: NDArray[np.int32],
         limit: int,
     ) -> int:
+        """Go down the tree with each region."""
         stack = np.empty(nodes.STACK, np.int64)
         kernel = asking.query_slanted if ask.kind in (CAST, PLANES) else asking.query_regions
-        dim = axes(self.table)
-        return int(
-            kernel(self._store.arrays, ask, order, stack, start, stop, counts, out, limit, dim)
-        )
+        arrays, dim = self._store.arrays, axes(self.table)
+        return int(kernel(arrays, ask, order, stack, *span, counts, out, limit, dim))
 
-    def nearest(
-        self, region: Region, k: int, ignored: NDArray[np.int32], *, workers: int = 1
-    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Go down the tree for each point, the nearest child first."""
-        return self._search(searching.nearest, region, k, ignored, workers)
-
-    def first_hits(
-        self, region: Region, ignored: NDArray[np.int32], *, workers: int = 1
-    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Go down the tree along each cast, what is met first first."""
-        slots, times = self._search(searching.first_hits, region, 1, ignored, workers)
-        return slots[:, 0], times[:, 0]
-
-    def _search(
-        self,
-        kernel: Callable[..., None],
-        region: Region,
-        k: int,
-        ignored: NDArray[np.int32],
-        workers: int,
-    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Find the k best of each row."""
-        ask = ask_region(self.table, region)
-        order, dim = self._order(ask), axes(self.table)
-        n = len(region.cull)
-        best = Best(
-            np.empty((n, k)),
-            np.empty((n, k), SLOT_DTYPE),
-            np.zeros(n, np.int64),
-            ignored,
-            self.table.slot_ids,
-        )
-
-        def run(start: int, stop: int) -> None:
-            stack, reaches = np.empty(nodes.STACK, np.int64), np.empty(nodes.STACK, np.float32)
-            kernel(self._store.arrays, ask, order, stack, reaches, start, stop, best, dim)
-
-        run_chunks(run, n, workers)
-        put_best_in_order(best, 0, n)
-        return best.slots, best.values
+    def _offer(self, ask: Ask, order: NDArray[np.int32], best: Best, start: int, stop: int) -> None:
+        """Go down the tree, to what is nearest or met first at first."""
+        kernel = searching.first_hits if ask.kind == CAST else searching.nearest
+        scratch = np.empty(nodes.STACK, np.int64), np.empty(nodes.STACK, np.float32)
+        arrays, dim = self._store.arrays, axes(self.table)
+        kernel(arrays, ask, order, *scratch, start, stop, best, dim)
 
     def single(self) -> Single:
         """Return how one box is asked, with few arguments; good until the next change."""

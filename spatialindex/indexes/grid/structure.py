@@ -21,13 +21,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spatialindex.constants import SLOT_DTYPE
-from spatialindex.execution import NO_COUNTS, NO_LIMIT, NO_ROWS, collect_rows, run_chunks
-from spatialindex.indexes.asking import (
-    ask_neighbours,
-    ask_region,
-    axes,
-    count_verdicts,
-)
+from spatialindex.execution import NO_COUNTS, NO_LIMIT, NO_ROWS, collect_rows
+from spatialindex.indexes.answering import Answering
+from spatialindex.indexes.asking import ask_neighbours, axes, count_verdicts
 from spatialindex.indexes.curve import NO_ORDER, best_along_curve, box_order
 from spatialindex.indexes.grid.checking import check_members
 from spatialindex.indexes.grid.choosing import choose_dense, choose_edge, key_layout
@@ -64,7 +60,7 @@ _MOST_WIDE = 1 / 16  # of the objects wide in a dense grid of its own bounds: ti
 _EVERYWHERE = np.array([-cells.LARGEST_CELL] * 3 + [cells.LARGEST_CELL] * 3, np.int64)
 
 
-class GridStructure:
+class GridStructure(Answering):
     """Cells, members and the wide list over one table.
 
     Parameters
@@ -258,7 +254,7 @@ class GridStructure:
         rows = collect_rows(fill, n_blocks, limit=limit, workers=workers, guess=guess)
         if len(self._wide):
             ask = ask_neighbours(self.table, self._wide.slots, rule)
-            crossing = self._from_cells(ask, limit=limit - len(rows), workers=workers)
+            crossing = super()._rows(ask, limit - len(rows), workers)
             left = limit - len(rows) - len(crossing)
             among = self._wide.pairs(rule, limit=left, workers=workers)
             rows = np.concatenate([rows, crossing, among])
@@ -275,16 +271,6 @@ class GridStructure:
             )
         )
 
-    def touching(
-        self, slots: NDArray[np.int32], rule: int, *, limit: int, workers: int = 1
-    ) -> NDArray[np.int32]:
-        """Ask the cells of each slot's box, and the wide list."""
-        return self._everywhere(ask_neighbours(self.table, slots, rule), limit, workers)
-
-    def query(self, region: Region, *, limit: int, workers: int = 1) -> NDArray[np.int32]:
-        """Ask the cells of each region, and the wide list."""
-        return self._everywhere(ask_region(self.table, region), limit, workers)
-
     def single(self) -> Single | None:
         """Return how one box is asked, with few arguments; good until the next change."""
         if self.edge is None:
@@ -295,41 +281,39 @@ class GridStructure:
         )
         return Single(ask_grid, (handle, self.edge, len(wide)), axes(table))
 
-    def _everywhere(self, ask: Ask, limit: int, workers: int) -> NDArray[np.int32]:
-        rows = self._from_cells(ask, limit=limit, workers=workers)
+    def _rows(self, ask: Ask, limit: int, workers: int) -> NDArray[np.int32]:
+        """Ask the cells of each region, and the wide list."""
+        rows = super()._rows(ask, limit, workers)
         if len(self._wide):
             left = limit - len(rows)
             wide = self._wide.regions(ask, limit=left, workers=workers, guess=len(ask.cull))
             rows = np.concatenate([rows, wide])
         return rows
 
-    def _from_cells(self, ask: Ask, *, limit: int, workers: int) -> NDArray[np.int32]:
-        order = self._order(ask)
-
-        def fill(start: int, stop: int, out: NDArray[np.int32]) -> int:
-            return self._query(ask, order, start, stop, NO_COUNTS, out, limit)
-
-        n = len(ask.cull)
-        return collect_rows(fill, n, limit=limit, workers=workers, guess=16 * n)
+    def _count(self, ask: Ask, counts: NDArray[np.int64], workers: int) -> None:
+        """Count in the cells of each region, and in the wide list."""
+        super()._count(ask, counts, workers)
+        if len(self._wide):
+            self._wide.count(ask, counts, workers=workers)
 
     def _order(self, ask: Ask) -> NDArray[np.int32]:
         """Return the order in which boxes are asked, as they are where that is as fast."""
         return box_order(ask, self._store.n_blocks, axes(self.table))
 
-    def _query(
+    def _answer(
         self,
         ask: Ask,
         order: NDArray[np.int32],
-        start: int,
-        stop: int,
+        span: tuple[int, int],
         counts: NDArray[np.int64],
         out: NDArray[np.int32],
         limit: int,
     ) -> int:
+        """Ask the cells of each region."""
         if self.edge is None:
             return 0
         arrays = self._store.arrays
-        head = (arrays, ask, self.edge, start, stop)
+        head = (arrays, ask, self.edge, *span)
         rest = (counts, out, limit, axes(self.table))
         if ask.kind == CAST:
             # a number a slot, zeroed by the system as far as it is touched
@@ -337,23 +321,16 @@ class GridStructure:
             return int(all_hits(*head, seen, *rest))
         if ask.kind == PLANES:
             return int(inside_planes(*head, *rest))
-        return int(kernels.query_regions(arrays, ask, order, self.edge, start, stop, *rest))
+        return int(kernels.query_regions(arrays, ask, order, self.edge, *span, *rest))
 
-    def nearest(
-        self, region: Region, k: int, ignored: NDArray[np.int32], *, workers: int = 1
+    def _best(
+        self, region: Region, k: int, ignored: NDArray[np.int32], workers: int
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Search rings of cells around each point, and the wide list."""
-        return best_along_curve(self.table, region, k, ignored, self._search, workers)
+        """Search along the curve, which cells do not follow by themselves."""
+        return best_along_curve(self.table, region, k, ignored, self._offer, workers)
 
-    def first_hits(
-        self, region: Region, ignored: NDArray[np.int32], *, workers: int = 1
-    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Walk the cells along each cast, and scan the wide list."""
-        slots, times = best_along_curve(self.table, region, 1, ignored, self._search, workers)
-        return slots[:, 0], times[:, 0]
-
-    def _search(self, ask: Ask, best: Best, start: int, stop: int) -> None:
-        """Offer wide objects to the bests of some rows, so that fewer cells are looked into."""
+    def _offer(self, ask: Ask, order: NDArray[np.int32], best: Best, start: int, stop: int) -> None:
+        """Offer wide objects at first, so that fewer cells are looked into."""
         is_cast = ask.kind == CAST
         if len(self._wide):
             wide = self._wide.first_hits if is_cast else self._wide.nearest
@@ -361,20 +338,6 @@ class GridStructure:
         if self.edge is not None:
             search = first_hits if is_cast else nearest_in_cells
             search(self._store.arrays, ask, self.edge, start, stop, best, axes(self.table))
-
-    def count(self, region: Region, *, workers: int = 1) -> NDArray[np.int64]:
-        """Count in the cells of each region, and in the wide list."""
-        counts = np.zeros(len(region.cull), np.int64)
-        ask = ask_region(self.table, region)
-        order = self._order(ask)
-        run_chunks(
-            lambda start, stop: self._query(ask, order, start, stop, counts, NO_ROWS, NO_LIMIT),
-            len(counts),
-            workers,
-        )
-        if len(self._wide):
-            self._wide.count(ask, counts, workers=workers)
-        return counts
 
     # -- figures ------------------------------------------------------------------------------
 
@@ -399,7 +362,7 @@ class GridStructure:
             total = self._find_pairs(weaker, 0, self._store.n_blocks, NO_ROWS, NO_LIMIT)
             if wide:
                 ask = ask_neighbours(self.table, self._wide.slots, weaker)
-                total += self._query(ask, NO_ORDER, 0, wide, NO_COUNTS, NO_ROWS, NO_LIMIT)
+                total += self._answer(ask, NO_ORDER, (0, wide), NO_COUNTS, NO_ROWS, NO_LIMIT)
                 total += self._wide.count_pairs(weaker)
             return total
 

@@ -7,19 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from spatialindex.constants import SLOT_DTYPE
-from spatialindex.execution import (
-    NO_COUNTS,
-    NO_LIMIT,
-    NO_ROWS,
-    collect_rows,
-    run_chunks,
-)
-from spatialindex.indexes.asking import (
-    ask_neighbours,
-    ask_region,
-    axes,
-    count_verdicts,
-)
+from spatialindex.execution import NO_LIMIT, NO_ROWS, collect_rows
+from spatialindex.indexes.answering import Answering
+from spatialindex.indexes.asking import axes, count_verdicts
 from spatialindex.indexes.curve import best_along_curve, box_order
 from spatialindex.indexes.grid.checking import check_members
 from spatialindex.indexes.grid.choosing import key_bits, key_layout
@@ -73,7 +63,7 @@ class _Placed(NamedTuple):
     n_entries: int
 
 
-class LevelStructure:
+class LevelStructure(Answering):
     """Cells of all levels and their members over one table.
 
     Parameters
@@ -245,65 +235,39 @@ class LevelStructure:
             )
         )
 
-    def touching(
-        self, slots: NDArray[np.int32], rule: int, *, limit: int, workers: int = 1
-    ) -> NDArray[np.int32]:
-        """Ask the cells of each slot's box."""
-        return self._regions(ask_neighbours(self.table, slots, rule), limit, workers)
-
-    def query(self, region: Region, *, limit: int, workers: int = 1) -> NDArray[np.int32]:
-        """Ask the cells of each region."""
-        return self._regions(ask_region(self.table, region), limit, workers)
-
-    def _regions(self, ask: Ask, limit: int, workers: int) -> NDArray[np.int32]:
-        order = self._order(ask)
-
-        def fill(start: int, stop: int, out: NDArray[np.int32]) -> int:
-            return self._query(ask, order, start, stop, NO_COUNTS, out, limit)
-
-        n = len(ask.cull)
-        return collect_rows(fill, n, limit=limit, workers=workers, guess=16 * n)
-
     def _order(self, ask: Ask) -> NDArray[np.int32]:
         """Return the order in which boxes are asked, as they are where that is as fast."""
         return box_order(ask, self._store.n_blocks, axes(self.table))
 
-    def _query(
+    def _answer(
         self,
         ask: Ask,
         order: NDArray[np.int32],
-        start: int,
-        stop: int,
+        span: tuple[int, int],
         counts: NDArray[np.int64],
         out: NDArray[np.int32],
         limit: int,
     ) -> int:
+        """Ask the cells of each region, level by level."""
         levels = self._levels
-        head = (self._store.arrays, levels.edges, levels.metas, ask, start, stop)
+        head = (self._store.arrays, levels.edges, levels.metas, ask)
         rest = (counts, out, limit, axes(self.table))
         if ask.kind == CAST:
             # a number a slot, zeroed by the system as far as it is touched
             seen = np.zeros(len(self.table.slot_ids), SLOT_DTYPE)
-            return int(reaching.all_hits(*head, seen, *rest))
+            return int(reaching.all_hits(*head, *span, seen, *rest))
         if ask.kind == PLANES:
-            return int(reaching.inside_planes(*head, *rest))
-        return int(asking.query_regions(*head[:4], order, start, stop, *rest))
+            return int(reaching.inside_planes(*head, *span, *rest))
+        return int(asking.query_regions(*head, order, *span, *rest))
 
-    def nearest(
-        self, region: Region, k: int, ignored: NDArray[np.int32], *, workers: int = 1
+    def _best(
+        self, region: Region, k: int, ignored: NDArray[np.int32], workers: int
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Search rings of cells around each point, level by level."""
-        return best_along_curve(self.table, region, k, ignored, self._search, workers)
+        """Search along the curve, which cells do not follow by themselves."""
+        return best_along_curve(self.table, region, k, ignored, self._offer, workers)
 
-    def first_hits(
-        self, region: Region, ignored: NDArray[np.int32], *, workers: int = 1
-    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Walk the cells along each cast, level by level."""
-        slots, times = best_along_curve(self.table, region, 1, ignored, self._search, workers)
-        return slots[:, 0], times[:, 0]
-
-    def _search(self, ask: Ask, best: Best, start: int, stop: int) -> None:
-        """Offer what is nearest, or met first, to the bests of some rows."""
+    def _offer(self, ask: Ask, order: NDArray[np.int32], best: Best, start: int, stop: int) -> None:
+        """Search rings of cells, or walk the cells along each cast, level by level."""
         arrays, levels, dim = self._store.arrays, self._levels, axes(self.table)
         head = (levels.edges, levels.metas, ask, start, stop)
         if ask.kind == CAST:
@@ -318,18 +282,6 @@ class LevelStructure:
         arrays = (*self._store.arrays, levels.edges, levels.metas)
         handle = make_handle(*arrays, table.boxes, table.state, table.slot_ids)
         return Single(ask_levels, (handle,), axes(table))
-
-    def count(self, region: Region, *, workers: int = 1) -> NDArray[np.int64]:
-        """Count in the cells of each region."""
-        counts = np.zeros(len(region.cull), np.int64)
-        ask = ask_region(self.table, region)
-        order = self._order(ask)
-        run_chunks(
-            lambda start, stop: self._query(ask, order, start, stop, counts, NO_ROWS, NO_LIMIT),
-            len(counts),
-            workers,
-        )
-        return counts
 
     # -- figures ------------------------------------------------------------------------------
 

@@ -10,21 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spatialindex.constants import SLOT_DTYPE
-from spatialindex.execution import NO_COUNTS, NO_LIMIT, NO_ROWS, collect_rows, run_chunks
-from spatialindex.indexes.asking import (
-    ask_neighbours,
-    ask_region,
-    axes,
-    count_verdicts,
-)
-from spatialindex.indexes.curve import curve_order
+from spatialindex.execution import NO_LIMIT, NO_ROWS, collect_rows
+from spatialindex.indexes.answering import Answering
+from spatialindex.indexes.asking import axes, count_verdicts
 from spatialindex.indexes.loose_tree.checking import check_tree
 from spatialindex.indexes.loose_tree.outlines import loose_outlines
 from spatialindex.indexes.loose_tree.store import NodeStore
-from spatialindex.kernels.blocks import Best
 from spatialindex.kernels.decide import CAST, PLANES
-from spatialindex.kernels.lists import put_best_in_order
 from spatialindex.kernels.loose import ask as kernels
 from spatialindex.kernels.loose import nodes
 from spatialindex.kernels.loose import pairs as pair_kernels
@@ -33,14 +25,12 @@ from spatialindex.protocol import Single
 from spatialindex.results import StructureStats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
+    from spatialindex.kernels.blocks import Best
     from spatialindex.kernels.decide import Ask
     from spatialindex.objects import Changes, ObjectTable
     from spatialindex.outlines import Outlines
-    from spatialindex.protocol import Region
     from spatialindex.results import PairCounts
 
 __all__ = ["LooseTreeStructure"]
@@ -49,7 +39,7 @@ _MET_NOTHING = np.empty(0, np.int64)
 _SEEDS = 512  # pairs of nodes into which a search for pairs is cut, at least
 
 
-class LooseTreeStructure:
+class LooseTreeStructure(Answering):
     """Nodes and their members over one table.
 
     Parameters
@@ -152,30 +142,7 @@ class LooseTreeStructure:
             )
         )
 
-    def touching(
-        self, slots: NDArray[np.int32], rule: int, *, limit: int, workers: int = 1
-    ) -> NDArray[np.int32]:
-        """Ask for what meets each slot's box."""
-        return self._rows(ask_neighbours(self.table, slots, rule), limit, workers)
-
-    def query(self, region: Region, *, limit: int, workers: int = 1) -> NDArray[np.int32]:
-        """Go down to what meets each region."""
-        return self._rows(ask_region(self.table, region), limit, workers)
-
-    def _rows(self, ask: Ask, limit: int, workers: int) -> NDArray[np.int32]:
-        order = self._order(ask)
-
-        def fill(start: int, stop: int, out: NDArray[np.int32]) -> int:
-            return self._query(ask, order, (start, stop), NO_COUNTS, out, limit)
-
-        n = len(ask.cull)
-        return collect_rows(fill, n, limit=limit, workers=workers, guess=8 * n)
-
-    def _order(self, ask: Ask) -> NDArray[np.int32]:
-        """Return the rows of a batch in spatial order, empty when that does not pay."""
-        return curve_order(ask, len(self.table), axes(self.table))
-
-    def _query(
+    def _answer(
         self,
         ask: Ask,
         order: NDArray[np.int32],
@@ -184,63 +151,18 @@ class LooseTreeStructure:
         out: NDArray[np.int32],
         limit: int,
     ) -> int:
+        """Go down to what meets each region."""
         kernel = kernels.query_slanted if ask.kind in (CAST, PLANES) else kernels.query_regions
         stack = np.empty(nodes.STACK, np.int32)
         arrays, dim = self._store.arrays, axes(self.table)
         return int(kernel(arrays, ask, order, stack, *span, counts, out, limit, dim))
 
-    def count(self, region: Region, *, workers: int = 1) -> NDArray[np.int64]:
-        """Count what meets each region."""
-        counts = np.zeros(len(region.cull), np.int64)
-        ask = ask_region(self.table, region)
-        order = self._order(ask)
-        run_chunks(
-            lambda start, stop: self._query(ask, order, (start, stop), counts, NO_ROWS, NO_LIMIT),
-            len(counts),
-            workers,
-        )
-        return counts
-
-    def nearest(
-        self, region: Region, k: int, ignored: NDArray[np.int32], *, workers: int = 1
-    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Go down to the nearest children first."""
-        return self._search(kernels.nearest, region, k, ignored, workers)
-
-    def first_hits(
-        self, region: Region, ignored: NDArray[np.int32], *, workers: int = 1
-    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Go down to the children that are met first."""
-        slots, times = self._search(kernels.first_hits, region, 1, ignored, workers)
-        return slots[:, 0], times[:, 0]
-
-    def _search(
-        self,
-        kernel: Callable[..., None],
-        region: Region,
-        k: int,
-        ignored: NDArray[np.int32],
-        workers: int,
-    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Find the k best of each row."""
-        ask = ask_region(self.table, region)
-        order, dim = self._order(ask), axes(self.table)
-        n = len(region.cull)
-        best = Best(
-            np.empty((n, k)),
-            np.empty((n, k), SLOT_DTYPE),
-            np.zeros(n, np.int64),
-            ignored,
-            self.table.slot_ids,
-        )
-
-        def run(start: int, stop: int) -> None:
-            stack, reaches = np.empty(nodes.STACK, np.int32), np.empty(nodes.STACK, np.float32)
-            kernel(self._store.arrays, ask, order, stack, reaches, start, stop, best, dim)
-
-        run_chunks(run, n, workers)
-        put_best_in_order(best, 0, n)
-        return best.slots, best.values
+    def _offer(self, ask: Ask, order: NDArray[np.int32], best: Best, start: int, stop: int) -> None:
+        """Go down to the children that are nearest or met first at first."""
+        kernel = kernels.first_hits if ask.kind == CAST else kernels.nearest
+        scratch = np.empty(nodes.STACK, np.int32), np.empty(nodes.STACK, np.float32)
+        arrays, dim = self._store.arrays, axes(self.table)
+        kernel(arrays, ask, order, *scratch, start, stop, best, dim)
 
     def single(self) -> Single:
         """Return how one box is asked, with few arguments; good until the next change."""

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spatialindex.execution import NO_COUNTS, NO_LIMIT, NO_ROWS, collect_rows, run_chunks
-from spatialindex.indexes.asking import (
-    ask_neighbours,
-    ask_region,
-    axes,
-    collect_best,
-    count_verdicts,
-)
+from spatialindex.execution import NO_LIMIT, NO_ROWS, collect_rows
+from spatialindex.indexes.answering import Answering
+from spatialindex.indexes.asking import axes, count_verdicts
+from spatialindex.indexes.curve import NO_ORDER
 from spatialindex.indexes.sweep_and_prune.checking import check_lanes
 from spatialindex.indexes.sweep_and_prune.outlines import lane_outlines
 from spatialindex.indexes.sweep_and_prune.store import LaneStore
+from spatialindex.kernels.decide import CAST
 from spatialindex.kernels.sweep import ask as kernels
 from spatialindex.kernels.sweep import lanes
 from spatialindex.kernels.sweep.pairs import count_meetings, find_pairs
@@ -25,15 +21,12 @@ from spatialindex.kernels.sweep.tree import STACK
 from spatialindex.results import StructureStats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from spatialindex.kernels.blocks import Best
     from spatialindex.kernels.decide import Ask
     from spatialindex.objects import Changes, ObjectTable
     from spatialindex.outlines import Outlines
-    from spatialindex.protocol import Region
     from spatialindex.results import PairCounts
 
 __all__ = ["SweepStructure"]
@@ -42,7 +35,7 @@ _CHEAP_EFFORT = 6  # shifts that cost as much as all else of a change
 _MOST_RESORTED = 32  # times lanes are sorted from their old order before they are chosen anew
 
 
-class SweepStructure:
+class SweepStructure(Answering):
     """Lanes of sorted blocks over one table.
 
     Parameters
@@ -159,69 +152,27 @@ class SweepStructure:
             )
         )
 
-    def touching(
-        self, slots: NDArray[np.int32], rule: int, *, limit: int, workers: int = 1
-    ) -> NDArray[np.int32]:
-        """Go down the tree with each slot's box."""
-        return self._collect(ask_neighbours(self.table, slots, rule), limit, workers)
+    def _order(self, ask: Ask) -> NDArray[np.int32]:
+        """Return the order of the rows: in another one, the tree is no faster."""
+        return NO_ORDER
 
-    def query(self, region: Region, *, limit: int, workers: int = 1) -> NDArray[np.int32]:
-        """Go down the tree with each region."""
-        return self._collect(ask_region(self.table, region), limit, workers)
-
-    def _collect(self, ask: Ask, limit: int, workers: int) -> NDArray[np.int32]:
-        fill = partial(self._query, ask, limit, NO_COUNTS)
-        n = len(ask.cull)
-        return collect_rows(fill, n, limit=limit, workers=workers, guess=8 * n)
-
-    def _query(
+    def _answer(
         self,
         ask: Ask,
-        limit: int,
+        order: NDArray[np.int32],
+        span: tuple[int, int],
         counts: NDArray[np.int64],
-        start: int,
-        stop: int,
         out: NDArray[np.int32],
+        limit: int,
     ) -> int:
-        store, dim = self._store, axes(self.table)
-        stack = np.empty(STACK, np.int64)
-        return int(
-            kernels.query_regions(
-                *(store.arrays, store.tree(), ask, stack, start, stop, counts, out, limit, dim)
-            )
-        )
+        """Go down the tree with each region."""
+        store, stack, dim = self._store, np.empty(STACK, np.int64), axes(self.table)
+        rest = (ask, stack, *span, counts, out, limit, dim)
+        return int(kernels.query_regions(store.arrays, store.tree(), *rest))
 
-    def count(self, region: Region, *, workers: int = 1) -> NDArray[np.int64]:
-        """Count on the way down the tree."""
-        counts = np.zeros(len(region.cull), np.int64)
-        ask = ask_region(self.table, region)
-        run_chunks(
-            lambda start, stop: self._query(ask, NO_LIMIT, counts, start, stop, NO_ROWS),
-            len(counts),
-            workers,
-        )
-        return counts
-
-    def nearest(
-        self, region: Region, k: int, ignored: NDArray[np.int32], *, workers: int = 1
-    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Go down the tree, the nearest nodes first."""
-        search = partial(self._search, kernels.search_nearest, ask_region(self.table, region))
-        shape = len(region.cull), k
-        return collect_best(self.table, shape, ignored, search, workers=workers)
-
-    def first_hits(
-        self, region: Region, ignored: NDArray[np.int32], *, workers: int = 1
-    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Go down the tree, the nodes met first at first."""
-        search = partial(self._search, kernels.search_first, ask_region(self.table, region))
-        shape = len(region.cull), 1
-        slots, times = collect_best(self.table, shape, ignored, search, workers=workers)
-        return slots[:, 0], times[:, 0]
-
-    def _search(
-        self, kernel: Callable[..., None], ask: Ask, best: Best, start: int, stop: int
-    ) -> None:
+    def _offer(self, ask: Ask, order: NDArray[np.int32], best: Best, start: int, stop: int) -> None:
+        """Go down the tree, to the nodes that are nearest or met first at first."""
+        kernel = kernels.search_first if ask.kind == CAST else kernels.search_nearest
         store = self._store
         scratch = np.empty(STACK, np.int64), np.empty(STACK, np.float32)
         kernel(store.arrays, store.tree(), ask, *scratch, start, stop, best, axes(self.table))
