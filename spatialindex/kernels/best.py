@@ -11,18 +11,18 @@ Source: Knuth, The Art of Computer Programming 3, section 5.2.3.
 
 import numpy as np
 
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel
 
 __all__ = ["beats", "offer", "put_in_order"]
 
 
-@kernel
+@inner_kernel
 def beats(value, slot, other, other_slot, slot_ids):
     """Tell if one value and slot come before another."""
     return value < other or (value == other and slot_ids[slot] < slot_ids[other_slot])
 
 
-@kernel
+@inner_kernel
 def _sink(values, slots, row, n, at, value, slot, slot_ids):
     """Put a value into the place `at` of a heap of `n` or, past its betters, below."""
     while True:
@@ -44,7 +44,7 @@ def _sink(values, slots, row, n, at, value, slot, slot_ids):
     slots[row, at] = slot
 
 
-@kernel
+@inner_kernel
 def offer(values, slots, row, count, value, slot, slot_ids):
     """Take a value into the heap of a row when it is among its k best; returns how many it has."""
     k = values.shape[1]
@@ -65,7 +65,7 @@ def offer(values, slots, row, count, value, slot, slot_ids):
     return count + 1
 
 
-@kernel
+@inner_kernel
 def put_in_order(values, slots, row, count, slot_ids):
     """Turn the heap of a row into ascending order, padded with inf and slot -1."""
     for n in range(count - 1, 0, -1):

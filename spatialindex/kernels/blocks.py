@@ -24,7 +24,7 @@ from spatialindex.kernels.decide import (
     meet,
     passes,
 )
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel, kernel
 from spatialindex.kernels.simd import (
     LANES,
     REACH,
@@ -114,7 +114,7 @@ def clear_lane(bounds, slots, block, lane, dim):
     slots[block, lane] = -1
 
 
-@kernel
+@inner_kernel
 def copy_lane(bounds, slots, exact, block, lane, from_block, from_lane, dim):
     """Copy one lane over another."""
     kept = exact[block] & ~np.uint8(1 << lane)
@@ -125,7 +125,7 @@ def copy_lane(bounds, slots, exact, block, lane, from_block, from_lane, dim):
     slots[block, lane] = slots[from_block, from_lane]
 
 
-@kernel
+@inner_kernel
 def aim_at_region(q, q_in, cull, row, dim):
     """Set the float32 query `q` to a region's box rounded outward, and `q_in` well inside it.
 
@@ -143,7 +143,7 @@ def aim_at_region(q, q_in, cull, row, dim):
     return np.uint64(255) if is_exact else np.uint64(0)
 
 
-@kernel
+@inner_kernel
 def hits_of_block(mask, bounds, slots, sure, block, q_in, ask, row, dim, out, k):
     """Decide the lanes in `mask` for a region's row; writes answers from `k` on.
 
@@ -174,7 +174,7 @@ def hits_of_block(mask, bounds, slots, sure, block, q_in, ask, row, dim, out, k)
     return k
 
 
-@kernel
+@inner_kernel
 def nearest_of_block(bounds, slots, block, q, out, ask, row, best, dim):
     """Offer what a block has within reach of a point to the best of a row.
 
@@ -189,7 +189,7 @@ def nearest_of_block(bounds, slots, block, q, out, ask, row, best, dim):
             offer_nearest(slots[block, lane], q, ask, row, best, dim)
 
 
-@kernel
+@inner_kernel
 def offer_nearest(slot, q, ask, row, best, dim):
     """Offer a slot, if a row sees it and accepts its distance, to the best of the row."""
     if best.ignored.shape[0] and slot == best.ignored[row]:
@@ -201,7 +201,7 @@ def offer_nearest(slot, q, ask, row, best, dim):
         _take(best, row, distance, slot, q)
 
 
-@kernel
+@inner_kernel
 def first_of_block(bounds, slots, block, q, out, ask, row, best, dim):
     """Offer what a moving box meets in a block to the best of a row, which is one.
 
@@ -216,7 +216,7 @@ def first_of_block(bounds, slots, block, q, out, ask, row, best, dim):
             offer_first(slots[block, lane], q, ask, row, best, dim)
 
 
-@kernel
+@inner_kernel
 def offer_first(slot, q, ask, row, best, dim):
     """Offer a slot, if a row sees and meets it, to the best of the row.
 
@@ -232,7 +232,7 @@ def offer_first(slot, q, ask, row, best, dim):
         _take(best, row, time, slot, q)
 
 
-@kernel
+@inner_kernel
 def _take(best, row, value, slot, q):
     """Offer a value to the best of a row, and look no farther than the worst of them."""
     count = offer(best.values, best.slots, row, best.counts[row], value, slot, best.slot_ids)
@@ -251,20 +251,20 @@ def planes_of_block(mask, bounds, block, exact, row, dim):
     return mask
 
 
-@kernel
+@inner_kernel
 def repeat_bits(mask):
     """Repeat a byte in all eight bytes of a word."""
     return mask * _BYTES
 
 
-@kernel
+@inner_kernel
 def spread_bits(mask):
     """Spread each bit `i` of a byte over the eight bits of byte `i` of a word."""
     high = ((repeat_bits(mask) & _DIAGONAL) + _SEVENS) & _HIGHS
     return (high >> np.uint64(7)) * np.uint64(255)
 
 
-@kernel
+@inner_kernel
 def pairs_of_blocks(word, bounds, slots, exact, block, other, cover, state, rule, dim, out, k):
     """Decide the pairs of lanes of two blocks in `word`; writes them from `k` on.
 
@@ -291,7 +291,7 @@ def pairs_of_blocks(word, bounds, slots, exact, block, other, cover, state, rule
     return k
 
 
-@kernel
+@inner_kernel
 def later_lanes(word, block, other):
     """Keep each pair of lanes once when a block is tested against itself."""
     return word & _LATER if block == other else word

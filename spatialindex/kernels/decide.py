@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spatialindex import constants
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel, kernel
 
 __all__ = [
     "AMONG_BITS",
@@ -75,7 +75,7 @@ class Ask(NamedTuple):
     """Whether the boxes that decide are those that the structure covers."""
 
 
-@kernel
+@inner_kernel
 def meet(a, i, b, j, dim):
     """Tell if row `i` of boxes `a` and row `j` of boxes `b` share a point; both are closed."""
     ndim = len(dim)
@@ -129,7 +129,7 @@ def within_planes(exact, i, boxes, j, dim):
     return True
 
 
-@kernel
+@inner_kernel
 def _time_to(bound, origin, motion):
     """Return ``(bound - origin) / motion``; of halves, and doubled, where the difference overflows.
 
@@ -193,7 +193,7 @@ def accepts(kind, exact, i, boxes, j, dim):
     return ok
 
 
-@kernel
+@inner_kernel
 def passes(state, a, b, rule, layers):
     """Tell if slot `b` is in the answer of `a` under the rule; a question reads only `b`."""
     if rule == 0:

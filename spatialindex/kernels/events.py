@@ -11,7 +11,7 @@ a sensor has ended, and a pair with a sensor has begun.
 
 import numpy as np
 
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel, kernel
 from spatialindex.kernels.roles import SENSOR
 
 __all__ = [
@@ -100,7 +100,7 @@ def first_disorder(rows):
     return -1
 
 
-@kernel
+@inner_kernel
 def _is_in(ids, id_):
     """Tell if an id is in ascending `ids`."""
     low, high = 0, ids.shape[0]
@@ -113,7 +113,7 @@ def _is_in(ids, id_):
     return low < ids.shape[0] and ids[low] == id_
 
 
-@kernel
+@inner_kernel
 def _put(rows, i, code, contacts, sensors, counts, at):
     """Count a row in ``counts[at]``, contacts, or ``counts[at + 1]``, and write it if it fits."""
     if code & TO_SENSOR:

@@ -14,7 +14,7 @@ import numpy as np
 
 from spatialindex.kernels.best import offer, put_in_order
 from spatialindex.kernels.decide import cast_time
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel, kernel
 from spatialindex.kernels.simd import prefetch
 
 __all__ = ["order_hits", "time_hits"]
@@ -44,7 +44,7 @@ def time_hits(rows, exact, boxes, ignored, times, dim):
     return n
 
 
-@kernel
+@inner_kernel
 def _rank_few(times, ids, row, ordered, out):
     """Write the hits of one row in order: each to its rank."""
     n = times.shape[0]

@@ -16,7 +16,7 @@ Arguments with a row for each question may have one row that serves all.
 
 import math
 
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel, kernel
 
 __all__ = ["aim_balls", "aim_casts", "around_planes"]
 
@@ -25,7 +25,7 @@ _RELATIVE = 2.0**-48  # far more than a few roundings
 _ABSOLUTE = 2.0**-1000
 
 
-@kernel
+@inner_kernel
 def _after(x):
     """Return the next float above."""
     return math.nextafter(x, math.inf)

@@ -10,13 +10,13 @@ The caller keeps the length a power of two and more than the number of entries.
 Source: Knuth, The Art of Computer Programming 3, section 6.4, algorithm R.
 """
 
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel, kernel
 from spatialindex.kernels.mixing import mix
 
 __all__ = ["add_ids", "find_ids", "remove_ids"]
 
 
-@kernel
+@inner_kernel
 def _home(id_, last):
     """Return where the search for an id starts in a map of ``last + 1`` places."""
     return mix(id_, id_ >> 32, 0) & last

@@ -16,7 +16,7 @@ from spatialindex.kernels.blocks import (
     planes_of_block,
 )
 from spatialindex.kernels.decide import CAST
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel, kernel
 from spatialindex.kernels.simd import (
     LANES,
     aim_along,
@@ -31,7 +31,7 @@ __all__ = ["put_best_in_order", "reach_of", "scan_first", "scan_nearest", "scan_
 _ALL_LANES = np.uint64(255)
 
 
-@kernel
+@inner_kernel
 def reach_of(best, row, reach):
     """Return how far row `row` has to look: up to `reach`, or to the worst of complete bests."""
     if best.counts[row] == best.values.shape[1]:

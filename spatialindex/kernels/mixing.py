@@ -6,14 +6,14 @@ On a full square of cells and on lines of cells, a table one third full is searc
 too many on average, as with random numbers.
 """
 
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel
 
 __all__ = ["mix"]
 
 _M32 = 0xFFFFFFFF
 
 
-@kernel
+@inner_kernel
 def mix(x, y, z):
     """Hash the low 32 bits of three integers to an int64 >= 0."""
     mixed = (x & _M32) * 0x5BD1E995

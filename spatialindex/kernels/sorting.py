@@ -14,7 +14,7 @@ Source: Knuth, The Art of Computer Programming 3, section 5.2.5.
 
 import numpy as np
 
-from spatialindex.kernels.jit import allocating_kernel, kernel
+from spatialindex.kernels.jit import allocating_kernel, inner_kernel, kernel
 
 __all__ = [
     "deal_keys",
@@ -100,7 +100,7 @@ def unpack_rows(keys, start, stop, bits, first, second, out):
         out[i, 1] = b
 
 
-@kernel
+@inner_kernel
 def sort_short(keys):
     """Sort a handful of keys in place by insertion."""
     for i in range(1, keys.shape[0]):

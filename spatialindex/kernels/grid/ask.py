@@ -11,7 +11,7 @@ from spatialindex.kernels.blocks import (
     spread_bits,
 )
 from spatialindex.kernels.grid.cells import LOWEST, USED_BLOCKS, find_cell
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel, kernel
 from spatialindex.kernels.simd import LANES, local_floats, local_ints, overlap8, overlap8x8
 
 __all__ = [
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 
-@kernel
+@inner_kernel
 def region_cells(cull, row, edge, meta, dim, span):
     """Write first and last cell of a region to `span`, cut to the occupied bounds.
 
@@ -49,7 +49,7 @@ def region_cells(cull, row, edge, meta, dim, span):
     return cells
 
 
-@kernel
+@inner_kernel
 def _hits_of_chain(grid, block, is_chain, x, y, z, span, q, q_in, is_exact, ask, row, dim, out, k):
     """Answer a region from the members of one cell, or from one block of whatever cell.
 
@@ -108,7 +108,7 @@ def query_regions(grid, ask, order, edge, start, stop, counts, out, limit, dim):
     return k
 
 
-@kernel
+@inner_kernel
 def hits_of_blocks(grid, q, q_in, is_exact, ask, row, dim, out, k):
     """Answer a region from all blocks: an object is taken in its first cell, whichever that is."""
     no_span = local_ints()
@@ -119,7 +119,7 @@ def hits_of_blocks(grid, q, q_in, is_exact, ask, row, dim, out, k):
     return k
 
 
-@kernel
+@inner_kernel
 def hits_of_cells(grid, meta, span, n_cells, q, q_in, is_exact, ask, row, dim, out, k):
     """Answer a region from its `n_cells` cells, those from `span`'s first to its last."""
     x, y, z = span[0], span[1], span[2]
@@ -140,7 +140,7 @@ def hits_of_cells(grid, meta, span, n_cells, q, q_in, is_exact, ask, row, dim, o
     return k
 
 
-@kernel
+@inner_kernel
 def of_this_cell(grid, block, other, dim):
     """Pairs of lanes of two blocks of a cell that count in it and in no other.
 
@@ -180,7 +180,7 @@ def find_pairs(grid, cover, state, rule, start, stop, out, limit, dim):
     return k
 
 
-@kernel
+@inner_kernel
 def count_bits(word):
     """Return the number of set bits."""
     count = 0
@@ -190,7 +190,7 @@ def count_bits(word):
     return count
 
 
-@kernel
+@inner_kernel
 def members_of(slots, block):
     """Return the mask of the lanes of a block that are not empty."""
     mask = np.uint64(0)

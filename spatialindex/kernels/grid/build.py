@@ -10,7 +10,7 @@ import numpy as np
 
 from spatialindex.kernels.blocks import clear_lane
 from spatialindex.kernels.grid.cells import ENTRIES, USED_BLOCKS, WIDE, new_cell
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel, kernel
 from spatialindex.kernels.simd import LANES, pack8, prefetch
 
 __all__ = ["count_cells", "fill_cells", "list_entries"]
@@ -19,7 +19,7 @@ _AHEAD = 24  # entries that a box is asked for before it is needed
 _ROW = 0x1FFFFFFF  # of an entry: the row of its range
 
 
-@kernel
+@inner_kernel
 def _axis_key(c, layout, d):
     """Return an axis's share of the key of a cell."""
     c -= layout[d, 0]
@@ -27,7 +27,7 @@ def _axis_key(c, layout, d):
     return ((c >> layout[d, 1]) << layout[d, 2]) | (low << layout[d, 3])
 
 
-@kernel
+@inner_kernel
 def _axis_cell(key, layout, d):
     """Return the coordinate of a cell along an axis from its key."""
     high = (key >> layout[d, 2]) & ((1 << layout[d, 4]) - 1)

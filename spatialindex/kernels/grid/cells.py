@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spatialindex.kernels.blocks import clear_lane
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel, kernel
 from spatialindex.kernels.mixing import mix
 from spatialindex.kernels.simd import LANES
 
@@ -57,7 +57,7 @@ class GridArrays(NamedTuple):
     """``(META,)`` int64: counters, bounds, and how cells are addressed."""
 
 
-@kernel
+@inner_kernel
 def find_cell(cells, meta, x, y, z, dim):
     """Return the place of a cell, or ``-1 - place`` of the gap where it would go."""
     ndim = len(dim)
@@ -75,7 +75,7 @@ def find_cell(cells, meta, x, y, z, dim):
     return -1 - at
 
 
-@kernel
+@inner_kernel
 def delete_cell(cells, meta, gap, dim):
     """Empty a place; hashed, later cells shift back, so that every search still ends well."""
     ndim = len(dim)
@@ -145,7 +145,7 @@ def largest_cell(cells, dim):
     return largest
 
 
-@kernel
+@inner_kernel
 def new_cell(grid, x, y, z, dim):
     """Create a cell that is not there, without members, and return its place."""
     ndim = len(dim)
@@ -165,7 +165,7 @@ def new_cell(grid, x, y, z, dim):
     return at
 
 
-@kernel
+@inner_kernel
 def along(d, x, y, z):
     """Return the coordinate of axis `d`."""
     if d == 0:
@@ -173,7 +173,7 @@ def along(d, x, y, z):
     return y if d == 1 else z
 
 
-@kernel
+@inner_kernel
 def clear_block(grid, block, dim):
     """Empty all lanes of a block."""
     for lane in range(LANES):

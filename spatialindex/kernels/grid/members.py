@@ -19,13 +19,13 @@ from spatialindex.kernels.grid.cells import (
     find_cell,
     new_cell,
 )
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel, kernel
 from spatialindex.kernels.simd import LANES, equal8, local_ints, lowest_bit
 
 __all__ = ["enter_slots", "leave_slots", "move_slots"]
 
 
-@kernel
+@inner_kernel
 def _first_bits(grid, block, lane, slot, x, y, z, dim):
     """Set the lane's bits that tell whether the cell is the slot's first along each axis."""
     bit = np.uint8(1 << lane)
@@ -36,7 +36,7 @@ def _first_bits(grid, block, lane, slot, x, y, z, dim):
             grid.first[block, d] &= ~bit
 
 
-@kernel
+@inner_kernel
 def _enter(grid, slot, boxes, i, x, y, z, dim):
     """Make a slot a member of a cell, which is created when it is new. There must be room."""
     ndim = len(dim)
@@ -65,7 +65,7 @@ def _enter(grid, slot, boxes, i, x, y, z, dim):
     meta[ENTRIES] += 1
 
 
-@kernel
+@inner_kernel
 def _find_member(grid, at, slot, dim):
     """Return 8 * block + lane of a member of the cell in place `at`."""
     block = np.int64(grid.cells[at, len(dim)])
@@ -77,7 +77,7 @@ def _find_member(grid, at, slot, dim):
         block = np.int64(grid.link[block])
 
 
-@kernel
+@inner_kernel
 def _leave(grid, slot, x, y, z, dim):
     """End a slot's membership of a cell; an empty cell and an empty block are freed."""
     ndim = len(dim)
@@ -107,7 +107,7 @@ def _leave(grid, slot, x, y, z, dim):
             meta[CELLS] -= 1
 
 
-@kernel
+@inner_kernel
 def _has_room(grid, ranges, i, dim):
     """Tell if an object can enter all cells of row `i` of ranges, whatever is in them."""
     covered = 1
@@ -161,7 +161,7 @@ def leave_slots(grid, slots, dim):
         r[0] = ABSENT
 
 
-@kernel
+@inner_kernel
 def _holds_cell(r, x, y, z, dim):
     """Tell if a range holds a cell."""
     ndim = len(dim)

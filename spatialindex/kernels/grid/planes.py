@@ -20,7 +20,7 @@ from spatialindex.kernels.blocks import hits_of_block, planes_of_block
 from spatialindex.kernels.grid.ask import region_cells
 from spatialindex.kernels.grid.cells import LONGEST, USED_BLOCKS, find_cell
 from spatialindex.kernels.grid.walk import SLACK, is_plannable
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel, kernel
 from spatialindex.kernels.simd import down32, local_floats, local_ints, overlap8, up32
 
 __all__ = ["aim_at_cull", "hits_of_inner", "inner_cells", "inside_planes", "scan_planes"]
@@ -56,7 +56,7 @@ def inside_planes(grid, ask, edge, start, stop, counts, out, limit, dim):
     return k
 
 
-@kernel
+@inner_kernel
 def aim_at_cull(q, cull, row, dim):
     """Set the float32 query `q` to a region's box rounded outward."""
     ndim = len(dim)
@@ -65,7 +65,7 @@ def aim_at_cull(q, cull, row, dim):
         q[ndim + d] = up32(cull[row, ndim + d])
 
 
-@kernel
+@inner_kernel
 def scan_planes(grid, q, ask, row, dim, out, k):
     """Answer a region from all blocks: an object is taken in its first cell, whichever that is."""
     for block in range(grid.meta[USED_BLOCKS]):
@@ -76,7 +76,7 @@ def scan_planes(grid, q, ask, row, dim, out, k):
     return k
 
 
-@kernel
+@inner_kernel
 def inner_cells(meta, most, ask, row, edge, span, inner, dim):
     """Return how many columns and cells there are to look into, inf where that is not planned.
 
@@ -100,7 +100,7 @@ def inner_cells(meta, most, ask, row, edge, span, inner, dim):
     return cells
 
 
-@kernel
+@inner_kernel
 def hits_of_inner(grid, meta, edge, span, inner, q, ask, row, dim, out, k):
     """Answer a region from the cells that no plane leaves out."""
     ndim = len(dim)
@@ -116,7 +116,7 @@ def hits_of_inner(grid, meta, edge, span, inner, q, ask, row, dim, out, k):
     return k
 
 
-@kernel
+@inner_kernel
 def _inner_range(meta, exact, row, x, y, edge, span, inner, dim):
     """Write the first and last cell of a column that no plane leaves out to `inner`."""
     ndim = len(dim)
@@ -155,7 +155,7 @@ def _inner_range(meta, exact, row, x, y, edge, span, inner, dim):
                     inner[0] = np.int64(min(least, span[3 + last] + 1.0))
 
 
-@kernel
+@inner_kernel
 def _hits_in_cell(grid, meta, x, y, z, span, q, ask, row, dim, out, k):
     """Answer a region from the members of a cell that count in it."""
     ndim = len(dim)
@@ -174,7 +174,7 @@ def _hits_in_cell(grid, meta, x, y, z, span, q, ask, row, dim, out, k):
     return k
 
 
-@kernel
+@inner_kernel
 def _hits_in_block(grid, block, mask, q, ask, row, dim, out, k):
     """Answer a region from lanes of a block."""
     mask = planes_of_block(mask, grid.bounds, block, ask.exact, row, dim)

@@ -11,7 +11,7 @@ import numpy as np
 from spatialindex.kernels.blocks import first_of_block, hits_of_block
 from spatialindex.kernels.grid.cells import USED_BLOCKS, find_cell
 from spatialindex.kernels.grid.walk import plan_walk, reached_slab
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel, kernel
 from spatialindex.kernels.simd import (
     aim_along,
     cast8,
@@ -51,14 +51,14 @@ def first_hits(grid, ask, edge, start, stop, best, dim):
             first_of_all(grid, q, out, ask, row, best, dim)
 
 
-@kernel
+@inner_kernel
 def _reach(ask, row, best, dim):
     """Return up to which time a row has to look."""
     reach = ask.exact[row, 3 * len(dim)]
     return min(reach, best.values[row, 0]) if best.counts[row] else reach
 
 
-@kernel
+@inner_kernel
 def first_on_walk(grid, meta, edge, walked, plan, span, q, out, ask, row, best, dim):
     """Offer what a cast meets in the cells along its way to the best of its row.
 
@@ -82,14 +82,14 @@ def first_on_walk(grid, meta, edge, walked, plan, span, q, out, ask, row, best, 
     return walked
 
 
-@kernel
+@inner_kernel
 def first_of_all(grid, q, out, ask, row, best, dim):
     """Offer what a cast meets in all blocks to the best of its row."""
     for block in range(grid.meta[USED_BLOCKS]):
         first_of_block(grid.bounds, grid.slots, block, q, out, ask, row, best, dim)
 
 
-@kernel
+@inner_kernel
 def _first_in_cells(grid, meta, span, q, out, ask, row, best, dim):
     """Offer what a cast meets in a range of cells to the best of its row."""
     for x in range(span[0], span[3] + 1):
@@ -130,7 +130,7 @@ def all_hits(grid, ask, edge, start, stop, seen, counts, out, limit, dim):
     return k
 
 
-@kernel
+@inner_kernel
 def hits_on_walk(grid, meta, edge, walked, plan, span, q, soonest, seen, ask, row, dim, out, k):
     """Answer a cast from the cells along its way.
 
@@ -155,7 +155,7 @@ def hits_on_walk(grid, meta, edge, walked, plan, span, q, soonest, seen, ask, ro
     return walked, k
 
 
-@kernel
+@inner_kernel
 def hits_of_all(grid, q, soonest, seen, ask, row, dim, out, k):
     """Answer a cast from all blocks."""
     for block in range(grid.meta[USED_BLOCKS]):
@@ -165,7 +165,7 @@ def hits_of_all(grid, q, soonest, seen, ask, row, dim, out, k):
     return k
 
 
-@kernel
+@inner_kernel
 def _hits_in_cells(grid, meta, span, q, soonest, seen, ask, row, dim, out, k):
     """Answer a cast from the members of a range of cells."""
     for x in range(span[0], span[3] + 1):
@@ -181,7 +181,7 @@ def _hits_in_cells(grid, meta, span, q, soonest, seen, ask, row, dim, out, k):
     return k
 
 
-@kernel
+@inner_kernel
 def _hits_in_block(met, grid, block, soonest, seen, ask, row, dim, out, k):
     """Answer a cast from the lanes in `met` of a block that it has not met before."""
     mask = np.uint64(0)

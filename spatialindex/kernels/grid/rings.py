@@ -25,7 +25,7 @@ from spatialindex.kernels.blocks import offer_nearest
 from spatialindex.kernels.grid.ask import region_cells
 from spatialindex.kernels.grid.cells import ENTRIES, SHIFT, USED_BLOCKS, find_cell
 from spatialindex.kernels.grid.walk import SLACK, is_plannable
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel, kernel
 from spatialindex.kernels.simd import (
     REACH,
     aim_at_point,
@@ -74,7 +74,7 @@ def nearest_in_cells(grid, ask, edge, start, stop, best, dim):
             _scan_beyond(grid, rings, middle, q, out, ask, row, best, dim)
 
 
-@kernel
+@inner_kernel
 def place_middle(meta, edge, ask, row, span, middle, dim):
     """Write the cells within reach to `span` and the one nearest to the point to `middle`.
 
@@ -89,7 +89,7 @@ def place_middle(meta, edge, ask, row, span, middle, dim):
     return True
 
 
-@kernel
+@inner_kernel
 def is_searchable(common, meta, edge, ask, row, k, dim):
     """Tell if rings find the `k` best of a row; `common` counts the memberships."""
     ok = is_plannable(edge, meta) and _MANY * k <= common[ENTRIES]
@@ -98,7 +98,7 @@ def is_searchable(common, meta, edge, ask, row, k, dim):
     return ok
 
 
-@kernel
+@inner_kernel
 def _reach(ask, row, best, dim):
     """Return how far a row has to look."""
     reach = ask.exact[row, len(dim)]
@@ -107,7 +107,7 @@ def _reach(ask, row, best, dim):
     return reach
 
 
-@kernel
+@inner_kernel
 def search_rings(grid, meta, edge, walked, span, middle, q, out, ask, row, best, dim):
     """Search rings for the best of a row.
 
@@ -126,7 +126,7 @@ def search_rings(grid, meta, edge, walked, span, middle, q, out, ask, row, best,
             return ring, walked
 
 
-@kernel
+@inner_kernel
 def _distance_beyond(ring, edge, span, middle, ask, row, dim):
     """Return a lower bound of the distance to all cells outside of a ring, -1 without any."""
     ndim = len(dim)
@@ -149,7 +149,7 @@ def _distance_beyond(ring, edge, span, middle, ask, row, dim):
     return np.sqrt(least) * _LESS if least < np.inf else -1.0
 
 
-@kernel
+@inner_kernel
 def _way_to(point, first, last, edge):
     """Return a lower bound of the distance from a coordinate to the cells `first` to `last`."""
     below = first * edge - point
@@ -157,7 +157,7 @@ def _way_to(point, first, last, edge):
     return max(max(below, above) - SLACK * edge, 0.0) * _LESS
 
 
-@kernel
+@inner_kernel
 def _search_ring(grid, meta, edge, ring, span, middle, q, out, ask, row, best, dim):
     """Search the cells of a ring; returns how many were looked for, passed over ones included."""
     ndim = len(dim)
@@ -196,7 +196,7 @@ def _search_ring(grid, meta, edge, ring, span, middle, q, out, ask, row, best, d
     return walked
 
 
-@kernel
+@inner_kernel
 def _search_cell(grid, meta, x, y, z, middle, q, out, ask, row, best, dim):
     """Offer the members that count in a cell to the best of a row."""
     ndim = len(dim)
@@ -228,7 +228,7 @@ def _search_cell(grid, meta, x, y, z, middle, q, out, ask, row, best, dim):
         block = np.int64(grid.link[block])
 
 
-@kernel
+@inner_kernel
 def _scan_beyond(grid, rings, middle, q, out, ask, row, best, dim):
     """Offer all members that count in no ring before number `rings` to the best of a row."""
     ndim = len(dim)
@@ -246,7 +246,7 @@ def _scan_beyond(grid, rings, middle, q, out, ask, row, best, dim):
                 offer_nearest(slot, q, ask, row, best, dim)
 
 
-@kernel
+@inner_kernel
 def ring_of(ranges, slot, meta, middle, dim):
     """Return the ring that an object counts in."""
     ring = 0

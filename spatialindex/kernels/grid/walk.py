@@ -22,7 +22,7 @@ one. What is farther out, or of edges or motions near the limits of floats, is n
 import numpy as np
 
 from spatialindex.kernels.grid.cells import CELLS, LARGEST_CELL, LOWEST
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel, kernel
 
 __all__ = ["FARTHEST", "SLACK", "is_plannable", "plan_walk", "reached_slab"]
 
@@ -52,7 +52,7 @@ def is_plannable(edge, meta):
     return ok
 
 
-@kernel
+@inner_kernel
 def _cell_of(value, edge, meta, d):
     """Return the cell of a value along an axis, as a float, cut to the occupied bounds."""
     return min(max(np.floor(value / edge), meta[LOWEST + d] * 1.0), meta[LOWEST + 3 + d] * 1.0)

@@ -5,13 +5,13 @@ import numpy as np
 from spatialindex.kernels.blocks import aim_at_region
 from spatialindex.kernels.grid.ask import hits_of_blocks, hits_of_cells, region_cells
 from spatialindex.kernels.grid.cells import USED_BLOCKS
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel, kernel
 from spatialindex.kernels.simd import local_floats, local_ints
 
 __all__ = ["cells_of_region", "query_regions"]
 
 
-@kernel
+@inner_kernel
 def cells_of_region(cull, row, edges, metas, span, dim):
     """Return how many cells of all levels a region touches, as a float."""
     total = 0.0

@@ -16,7 +16,7 @@ count as what they are. Levels are tried from the coarsest down, as long as that
 
 import numpy as np
 
-from spatialindex.kernels.jit import allocating_kernel, kernel
+from spatialindex.kernels.jit import allocating_kernel, inner_kernel
 from spatialindex.kernels.levels.numbering import edge_of, level_of
 from spatialindex.kernels.mixing import mix
 
@@ -34,7 +34,7 @@ _PATIENCE = 3  # levels that do not pay before the search ends
 _MOST_SHIFT = 55  # beyond all bits of a cell's number: what is left is the sign
 
 
-@kernel
+@inner_kernel
 def _place_of(keys, key):
     """Return the place of a key, or of the gap where it would go."""
     last = keys.shape[0] - 1

@@ -19,7 +19,7 @@ import math
 import numpy as np
 
 from spatialindex.kernels.grid.cells import LOWEST
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel, kernel
 
 __all__ = [
     "BIAS",
@@ -64,13 +64,13 @@ def edge_of(number):
     return math.ldexp(1.0, int(number) - BIAS)  # int: without a compiler, no NumPy number
 
 
-@kernel
+@inner_kernel
 def number_of(x):
     """Return the number of the level that a kept x coordinate of a cell belongs to."""
     return (np.int64(x) + STRIDE // 2) // STRIDE
 
 
-@kernel
+@inner_kernel
 def level_index(numbers, number, index):
     """Return the index of a level, tried first at `index`."""
     if index >= 0 and numbers[index] == number:
@@ -90,7 +90,7 @@ def enough(length):
     return exponent + BIAS - (1 if mantissa == 0.5 else 0)
 
 
-@kernel
+@inner_kernel
 def level_of(boxes, i, finest, edge, dim):
     """Return the level that a box is in by its longest edge and how far away it is.
 

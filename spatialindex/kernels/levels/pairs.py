@@ -10,7 +10,7 @@ from spatialindex.kernels.blocks import (
 )
 from spatialindex.kernels.grid.ask import count_bits, members_of, of_this_cell
 from spatialindex.kernels.grid.cells import USED_BLOCKS, along, find_cell
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel, kernel
 from spatialindex.kernels.levels.numbering import STRIDE, level_index, number_of
 from spatialindex.kernels.simd import (
     LANES,
@@ -34,7 +34,7 @@ _LANE_0 = np.uint64(0x0101010101010101)  # lane 0 of each byte
 _MOST_SHIFT = 55  # beyond all bits of a cell's number: what is left is the sign
 
 
-@kernel
+@inner_kernel
 def _cell_of_block(slots, first, ranges, block, d, dim):
     """Return a coordinate of the cell of a block: its members touch two cells an axis at most."""
     slot = slots[block, 0]
@@ -42,7 +42,7 @@ def _cell_of_block(slots, first, ranges, block, d, dim):
     return np.int64(ranges[slot, d] if is_first else ranges[slot, len(dim) + d])
 
 
-@kernel
+@inner_kernel
 def _words(bounds, block, is_few, slots, dim):
     """Return which lanes of a block overlap one another, as `overlap8x8`."""
     if not is_few:
@@ -56,7 +56,7 @@ def _words(bounds, block, is_few, slots, dim):
     return word
 
 
-@kernel
+@inner_kernel
 def _words_around(bounds, block, other, q, dim):
     """Return which lanes of a block and of one around it overlap, as `overlap8x8`.
 
@@ -74,7 +74,7 @@ def _words_around(bounds, block, other, q, dim):
     return word
 
 
-@kernel
+@inner_kernel
 def _head_around(cells, meta, numbers, j, k, x, y, z, seen, dim):
     """Return the head block of the cell of level `j` around a cell `k` levels finer, or -1.
 
@@ -89,7 +89,7 @@ def _head_around(cells, meta, numbers, j, k, x, y, z, seen, dim):
     return seen[j, 3]
 
 
-@kernel
+@inner_kernel
 def _of_these_cells(first, block, other, aligned, dim):
     """Pairs of lanes of a block and one around it that count in their cells and in no other.
 
@@ -105,7 +105,7 @@ def _of_these_cells(first, block, other, aligned, dim):
     return word
 
 
-@kernel
+@inner_kernel
 def _aligned(k, x, y, z, dim):
     """Return a bit an axis: if a cell is the first of those that make one `k` levels coarser."""
     bits = 0

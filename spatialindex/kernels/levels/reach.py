@@ -26,7 +26,7 @@ from spatialindex.kernels.grid.rings import (
     ring_of,
     search_rings,
 )
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel, kernel
 from spatialindex.kernels.levels.numbering import level_index, number_of
 from spatialindex.kernels.lists import reach_of
 from spatialindex.kernels.simd import (
@@ -164,7 +164,7 @@ def nearest(grid, numbers, edges, metas, ask, start, stop, left, best, dim):
             _scan_left(grid, numbers, metas, left, q, out, ask, row, best, dim)
 
 
-@kernel
+@inner_kernel
 def _scan_left(grid, numbers, metas, left, q, out, ask, row, best, dim):
     """Offer what rings have left over, of all levels, to the best of a row."""
     index = 0

@@ -18,7 +18,7 @@ from spatialindex.kernels.blocks import (
     planes_of_block,
 )
 from spatialindex.kernels.decide import CAST
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel, kernel
 from spatialindex.kernels.loose.nodes import SIZE, block_at
 from spatialindex.kernels.simd import (
     REACH,
@@ -36,7 +36,7 @@ from spatialindex.kernels.simd import (
 __all__ = ["first_hits", "nearest", "query_regions", "query_slanted"]
 
 
-@kernel
+@inner_kernel
 def _push_lanes(tree, block, mask, stack, top):
     """Put the children in some lanes on the stack."""
     while mask != 0:
@@ -128,7 +128,7 @@ def query_slanted(tree, ask, order, stack, start, stop, counts, out, limit, dim)
     return k
 
 
-@kernel
+@inner_kernel
 def _push_in_order(tree, block, mask, values, stack, reaches, bottom, top):
     """Put children on the stack so that from `bottom` on the least value is on top."""
     while mask != 0:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel, kernel
 from spatialindex.kernels.loose import nodes
 from spatialindex.kernels.simd import LANES, local_floats, pack8, prefetch
 from spatialindex.kernels.sorting import sort_short
@@ -128,7 +128,7 @@ def take_out(tree, heads, slots, work, dim):
 # -- frames ---------------------------------------------------------------------------------------
 
 
-@kernel
+@inner_kernel
 def _aim(work, frame, corner, dim, lowest, highest):
     """Find the cell of a frame: the one it hangs in, or a finer one that holds all centers.
 
@@ -173,7 +173,7 @@ def _aim(work, frame, corner, dim, lowest, highest):
     return high
 
 
-@kernel
+@inner_kernel
 def _count_levels(n, exponent, dim):
     """Return how many levels keys of a frame have: more than `n` evenly spread objects need."""
     if exponent == nodes.ROOT:
@@ -186,7 +186,7 @@ def _count_levels(n, exponent, dim):
     return min(levels + 1, 14 if len(dim) == 2 else 9)
 
 
-@kernel
+@inner_kernel
 def _side_of(work, row, dim):
     """Return the part of all of space that a center is in: a bit an axis, set from 0 up."""
     code = 0
@@ -196,7 +196,7 @@ def _side_of(work, row, dim):
     return code
 
 
-@kernel
+@inner_kernel
 def _write_keys(work, first, last, exponent, levels, corner, scaled, dim):
     """Write the keys of the rows of a frame. `scaled` is scratch."""
     ndim = len(dim)
@@ -233,7 +233,7 @@ def _write_keys(work, first, last, exponent, levels, corner, scaled, dim):
         work.keys[i] = np.uint64((((morton << LEVEL_BITS) | level) << ROW_BITS) | row)
 
 
-@kernel
+@inner_kernel
 def _begin_frame(work, dim):
     """Give the frame on top its cell and keys; returns how many rows it has."""
     top = work.meta[FRAMES] - 1
@@ -250,19 +250,19 @@ def _begin_frame(work, dim):
 # -- nodes ----------------------------------------------------------------------------------------
 
 
-@kernel
+@inner_kernel
 def _level_of(key):
     """Return the level in a key."""
     return np.int64(key >> np.uint64(ROW_BITS)) & _LEVEL
 
 
-@kernel
+@inner_kernel
 def _morton_of(key):
     """Return the Morton number in a key."""
     return np.int64(key >> np.uint64(ROW_BITS + LEVEL_BITS))
 
 
-@kernel
+@inner_kernel
 def _write_cell(tree, head, work, row, level, dim):
     """Give a node the cell at a level of the frame that holds the center of a row."""
     exponent = work.meta[AT_EXPONENT]
@@ -280,7 +280,7 @@ def _write_cell(tree, head, work, row, level, dim):
         tree.corners[head, d] = 0.0
 
 
-@kernel
+@inner_kernel
 def _write_anchored_cell(tree, head, work, first, last, dim):
     """Give a leaf that hangs in the root the least cell at 0 that its rows belong to."""
     exponent = np.int64(nodes.SMALLEST)
@@ -295,7 +295,7 @@ def _write_anchored_cell(tree, head, work, first, last, dim):
         tree.corners[head, d] = 0.0 if work.centers[row, d] >= 0.0 else -nodes.power(exponent)
 
 
-@kernel
+@inner_kernel
 def _fill_leaf(tree, work, slots, boxes, first, last, patience, dim):
     """Make a leaf of the rows of some keys and return its head; its second block may have room."""
     n = last - first
@@ -334,7 +334,7 @@ def _fill_leaf(tree, work, slots, boxes, first, last, patience, dim):
     return head
 
 
-@kernel
+@inner_kernel
 def _hang_leaf(tree, work, slots, boxes, first, last, level, place, code, leaf_size, q, dim):
     """Make a leaf of the rows of some keys and hang it; `q` is scratch, or empty in bulk."""
     n = last - first
@@ -349,7 +349,7 @@ def _hang_leaf(tree, work, slots, boxes, first, last, level, place, code, leaf_s
         nodes.refit_up(tree, head, q, dim)
 
 
-@kernel
+@inner_kernel
 def _branching_level(work, first, last, level, levels, ndim):
     """Return the first level from `level` on where a range of keys has own rows or branches."""
     one, other = _morton_of(work.keys[first]), _morton_of(work.keys[last - 1])
@@ -360,7 +360,7 @@ def _branching_level(work, first, last, level, levels, ndim):
     return level
 
 
-@kernel
+@inner_kernel
 def _split(tree, work, slots, boxes, first, last, level, place, code, leaf_size, q, dim):
     """Make an inner node of a range of keys that branches, and tasks of its children.
 
@@ -413,7 +413,7 @@ def _split(tree, work, slots, boxes, first, last, level, place, code, leaf_size,
     return True
 
 
-@kernel
+@inner_kernel
 def _add_frame(work, first, last, level, place, dim):
     """Let a crowded cell of the last level wait as a frame of its own."""
     at = work.meta[FRAMES]
@@ -433,7 +433,7 @@ def _add_frame(work, first, last, level, place, dim):
     work.meta[FRAMES] = at + 1
 
 
-@kernel
+@inner_kernel
 def _goes_deeper(work, first, last, level):
     """Tell if a row of a range belongs to a finer cell than that of the level."""
     exponent = work.meta[AT_EXPONENT]
@@ -445,7 +445,7 @@ def _goes_deeper(work, first, last, level):
     return False
 
 
-@kernel
+@inner_kernel
 def _run_tasks(tree, work, slots, boxes, leaf_size, q, dim):
     """Make the nodes of all tasks of a frame; returns False for want of blocks."""
     levels = work.meta[AT_LEVELS]

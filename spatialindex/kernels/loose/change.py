@@ -13,7 +13,7 @@ with a few objects in a few leaves becomes a leaf.
 import numpy as np
 
 from spatialindex.kernels.blocks import copy_lane, write_lane
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel, kernel
 from spatialindex.kernels.loose import nodes
 from spatialindex.kernels.simd import LANES, local_doubles, local_floats, pack8, prefetch
 
@@ -25,7 +25,7 @@ _SLOT = 2**31 - 1
 _QUEUED = 2**30  # patience of a leaf that waits to be divided
 
 
-@kernel
+@inner_kernel
 def _common_exponent(corners, head, boxes, i, low, high, dim):
     """Return the least exponent from `low` on at which a center is in the same cell as a head.
 
@@ -46,7 +46,7 @@ def _common_exponent(corners, head, boxes, i, low, high, dim):
     return high
 
 
-@kernel
+@inner_kernel
 def _append(tree, head, slot, boxes, i, q, dim):
     """Make a slot a member of a leaf; its lane is the next of the second block, or of the head."""
     block = np.int64(head)
@@ -69,7 +69,7 @@ def _append(tree, head, slot, boxes, i, q, dim):
     nodes.refit_up(tree, head, q, dim)
 
 
-@kernel
+@inner_kernel
 def _new_leaf(tree, above, code, boxes, i, own, leaf_size, dim):
     """Make an empty leaf for a box below an inner node: the part of its cell, or its own."""
     ndim = len(dim)
@@ -97,7 +97,7 @@ def _new_leaf(tree, above, code, boxes, i, own, leaf_size, dim):
     return leaf
 
 
-@kernel
+@inner_kernel
 def _widen(tree, head, exponent, dim):
     """Make the cell of a leaf a coarser one that holds it."""
     for d in range(len(dim)):
@@ -105,7 +105,7 @@ def _widen(tree, head, exponent, dim):
     tree.nodes[head, nodes.EXPONENT] = exponent
 
 
-@kernel
+@inner_kernel
 def _put_between(tree, place, child, exponent, dim):
     """Put an inner node with the coarser cell of an exponent above a child; return it."""
     block, lane = place // LANES, place % LANES
@@ -125,7 +125,7 @@ def _put_between(tree, place, child, exponent, dim):
     return head
 
 
-@kernel
+@inner_kernel
 def _leaf_for(tree, boxes, i, own, leaf_size, dim):
     """Find the leaf that a box of an exponent goes to, or make it."""
     head = np.int64(0)
@@ -179,7 +179,7 @@ def enter_slots(tree, slots, boxes, start, looseness, leaf_size, crowded, n_crow
 # -- leaving --------------------------------------------------------------------------------------
 
 
-@kernel
+@inner_kernel
 def _drop_place(tree, place, dim):
     """Free a lane of an inner node; the last lane of its last block fills the gap."""
     block, lane = place // LANES, place % LANES
@@ -200,7 +200,7 @@ def _drop_place(tree, place, dim):
         nodes.free_block(tree, last_block)
 
 
-@kernel
+@inner_kernel
 def _merge(tree, head, leaf_size, dim):
     """Make an inner node of leaves that are half full in all one leaf.
 
@@ -234,7 +234,7 @@ def _merge(tree, head, leaf_size, dim):
     return leaf
 
 
-@kernel
+@inner_kernel
 def _replace(tree, head, child):
     """Hang a child where its inner node hangs, which is freed."""
     place = np.int64(tree.nodes[head, nodes.PARENT])
@@ -243,7 +243,7 @@ def _replace(tree, head, child):
     nodes.free_block(tree, head)
 
 
-@kernel
+@inner_kernel
 def _tidy(tree, head, leaf_size, q, dim):
     """After a child of an inner node, or part of it, has gone, simplify and refit what is there."""
     while head != 0:
@@ -302,7 +302,7 @@ def leave_slots(tree, slots, leaf_size, dim):
 # -- moving ---------------------------------------------------------------------------------------
 
 
-@kernel
+@inner_kernel
 def _stays(tree, head, boxes, i, looseness, dim):
     """Tell if a box that has moved may stay in its leaf: the loose bounds hold it.
 
@@ -354,7 +354,7 @@ def move_slots(tree, slots, boxes, looseness, marks, changed, leaving, dim):
     return n_leaving
 
 
-@kernel
+@inner_kernel
 def _are_held(tree, head, block, boxes, leaving, n_leaving, looseness, inner, dim):
     """List the members in a block of a leaf that its loose bounds `inner` do not hold any more.
 

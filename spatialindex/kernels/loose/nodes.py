@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel, kernel
 from spatialindex.kernels.simd import LANES
 
 SMALLEST = -1000
@@ -74,19 +74,19 @@ class LooseArrays(NamedTuple):
 # -- cells ----------------------------------------------------------------------------------------
 
 
-@kernel
+@inner_kernel
 def power(exponent):
     """Return two to the power of an exponent from -1022 to 1023."""
     return np.int64((exponent + 1023) << 52).view(np.float64)
 
 
-@kernel
+@inner_kernel
 def exponent_above(x):
     """Return an exponent whose power is above a finite `x` >= 0, and no more than twice it."""
     return np.int64((np.float64(x).view(np.int64) >> 52) & 0x7FF) - 1022
 
 
-@kernel
+@inner_kernel
 def corner_of(x, exponent):
     """Return the lower corner of the cell that holds a coordinate."""
     edge = power(exponent)
@@ -96,13 +96,13 @@ def corner_of(x, exponent):
     return k * edge
 
 
-@kernel
+@inner_kernel
 def center(boxes, i, d, ndim):
     """Return the center of a box along an axis."""
     return 0.5 * boxes[i, d] + 0.5 * boxes[i, ndim + d]
 
 
-@kernel
+@inner_kernel
 def holds_center(corners, head, exponent, boxes, i, dim):
     """Tell if the cell of a head holds the center of a box."""
     if exponent == ROOT:
@@ -116,7 +116,7 @@ def holds_center(corners, head, exponent, boxes, i, dim):
     return ok
 
 
-@kernel
+@inner_kernel
 def fits(corners, head, exponent, boxes, i, looseness, dim):
     """Tell if the loose bounds of a head hold a box."""
     if exponent == ROOT:
@@ -131,7 +131,7 @@ def fits(corners, head, exponent, boxes, i, looseness, dim):
     return ok
 
 
-@kernel
+@inner_kernel
 def _fits_own(exponent, boxes, i, looseness, dim):
     """Tell if the loose bounds of the cell of its center hold a box."""
     ndim = len(dim)
@@ -144,7 +144,7 @@ def _fits_own(exponent, boxes, i, looseness, dim):
     return ok
 
 
-@kernel
+@inner_kernel
 def own_exponent(boxes, i, looseness, dim):
     """Return the exponent that a box belongs to: the least with room for it, or `ROOT`.
 
@@ -172,7 +172,7 @@ def own_exponent(boxes, i, looseness, dim):
     return exponent if exponent <= LARGEST else ROOT
 
 
-@kernel
+@inner_kernel
 def code_of(corners, head, exponent, boxes, i, dim):
     """Return the part of the cell of a head that holds the center of a box: a bit an axis."""
     ndim = len(dim)
@@ -189,7 +189,7 @@ def code_of(corners, head, exponent, boxes, i, dim):
 # -- blocks ---------------------------------------------------------------------------------------
 
 
-@kernel
+@inner_kernel
 def block_at(item):
     """Return the head that an item of an inner node leads to."""
     return np.int64(item) if item >= 0 else np.int64(~item)
@@ -210,7 +210,7 @@ def clear_lane(tree, block, lane, dim):
     tree.items[block, lane] = -1
 
 
-@kernel
+@inner_kernel
 def free_blocks(tree):
     """Return how many blocks can be taken."""
     meta = tree.meta
@@ -234,7 +234,7 @@ def take_block(tree):
     return block
 
 
-@kernel
+@inner_kernel
 def take_empty(tree, dim):
     """Take a block into use and empty all its lanes."""
     block = take_block(tree)
@@ -243,7 +243,7 @@ def take_empty(tree, dim):
     return block
 
 
-@kernel
+@inner_kernel
 def free_block(tree, block):
     """Give a block back."""
     meta = tree.meta
@@ -269,7 +269,7 @@ def new_node(tree, is_leaf, patience, exponent, dim):
     return head
 
 
-@kernel
+@inner_kernel
 def put_item(tree, place, head, code):
     """Make a node the child at a place, whose lane is in use; its bounds come later."""
     block, lane = place // LANES, place % LANES
@@ -278,7 +278,7 @@ def put_item(tree, place, head, code):
     tree.nodes[head, PARENT] = place
 
 
-@kernel
+@inner_kernel
 def new_place(tree, head, dim):
     """Take one more lane of an inner node into use, in a block of its own if need be."""
     block = np.int64(head)
@@ -294,7 +294,7 @@ def new_place(tree, head, dim):
     return LANES * block + lane
 
 
-@kernel
+@inner_kernel
 def find_place(tree, head, code):
     """Return the place of the child of that code, -1 when there is none."""
     block = np.int64(head)
@@ -309,7 +309,7 @@ def find_place(tree, head, code):
 # -- bounds ---------------------------------------------------------------------------------------
 
 
-@kernel
+@inner_kernel
 def box_of_node(tree, head, q, dim):
     """Set `q` to the float32 box around all lanes of a node."""
     ndim = len(dim)
@@ -327,7 +327,7 @@ def box_of_node(tree, head, q, dim):
         q[ndim + d] = upper
 
 
-@kernel
+@inner_kernel
 def refit_up(tree, head, q, dim):
     """Bring the bounds above a node up to date; stops where nothing changes. `q` is scratch."""
     place = np.int64(tree.nodes[head, PARENT])

@@ -10,7 +10,7 @@ itself too, where each pair of lanes counts once::
 import numpy as np
 
 from spatialindex.kernels.blocks import later_lanes, pairs_of_blocks, repeat_bits
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel, kernel
 from spatialindex.kernels.loose.nodes import PARENT, SIZE, TOTAL, block_at
 from spatialindex.kernels.simd import LANES, lane_overlap8, lowest_bit, overlap8x8, prefetch
 
@@ -19,7 +19,7 @@ __all__ = ["find_pairs", "spread_pairs"]
 _DIAGONAL = np.uint64(0x8040201008040201)
 
 
-@kernel
+@inner_kernel
 def _push_children(tree, a, b, stack, top, dim):
     """Put the pairs of children of two inner nodes that meet on the stack."""
     one = np.int64(a)
@@ -43,7 +43,7 @@ def _push_children(tree, a, b, stack, top, dim):
     return top
 
 
-@kernel
+@inner_kernel
 def _push_pairs(tree, one, two, stack, top, dim):
     """Put the pairs that two items, not both of them leaves, come down to on the stack."""
     if one >= 0 and two >= 0:
@@ -84,7 +84,7 @@ def spread_pairs(tree, pairs, n, out, dim):
     return top
 
 
-@kernel
+@inner_kernel
 def _pairs_of_leaves(tree, a, b, cover, state, rule, limit, dim, out, k):
     """Decide the pairs of members of two leaves."""
     bounds, items, exact = tree.bounds, tree.items, tree.exact

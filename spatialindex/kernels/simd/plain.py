@@ -5,7 +5,7 @@ Used when compilation is off or bounds are checked.
 
 import numpy as np
 
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel, kernel
 from spatialindex.kernels.simd.rounding import (
     FAR,
     LANES,
@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 
-@kernel
+@inner_kernel
 def overlap8(bounds, block, q, dim):
     """Mask of the lanes of a block that meet the box `q`, float32 ``(2*ndim,)``."""
     ndim = len(dim)
@@ -50,7 +50,7 @@ def overlap8(bounds, block, q, dim):
     return mask
 
 
-@kernel
+@inner_kernel
 def inside8(bounds, block, q, dim):
     """Mask of the lanes of a block that meet the interior of the box `q`."""
     ndim = len(dim)
@@ -65,7 +65,7 @@ def inside8(bounds, block, q, dim):
     return mask
 
 
-@kernel
+@inner_kernel
 def overlap8x8(bounds, a, b, dim):
     """Mask of the lanes of block `b` that meet each lane of block `a`: 8 bits a lane of `a`."""
     ndim = len(dim)
@@ -133,7 +133,7 @@ def cast8(bounds, block, q, out, dim):
     return mask
 
 
-@kernel
+@inner_kernel
 def plane8(bounds, block, exact, row, at, dim):
     """Mask of the lanes of a block that are not wholly outside of a plane.
 
@@ -153,7 +153,7 @@ def plane8(bounds, block, exact, row, at, dim):
     return mask
 
 
-@kernel
+@inner_kernel
 def at_least8(bounds, block, row, value):
     """Mask of the lanes of a block whose bound in `row` is `value` or more."""
     mask = np.uint64(0)
@@ -163,7 +163,7 @@ def at_least8(bounds, block, row, value):
     return mask
 
 
-@kernel
+@inner_kernel
 def lane_overlap8(bounds, a, lane, b, dim):
     """Mask of the lanes of block `b` that meet one lane of block `a`."""
     ndim = len(dim)
@@ -217,7 +217,7 @@ def pack8(bounds, block, boxes, rows, at, n, row_mask, dim):
     return mask
 
 
-@kernel
+@inner_kernel
 def equal8(slots, block, slot):
     """Mask of the lanes of a block that hold a slot."""
     mask = np.uint64(0)
@@ -227,7 +227,7 @@ def equal8(slots, block, slot):
     return mask
 
 
-@kernel
+@inner_kernel
 def lowest_bit(mask):
     """Return the position of the lowest set bit of a uint64 that is not zero."""
     position = 0

@@ -8,7 +8,7 @@ A bound is rounded away from its box, and by a margin more where a lane is to sa
 
 import numpy as np
 
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel, kernel
 
 __all__ = [
     "F32_MAX",
@@ -59,7 +59,7 @@ LARGEST = np.float32(F32_MAX)
 _NEAR = np.float32(2.0**102)
 
 
-@kernel
+@inner_kernel
 def down32(x):
     """Return a float32 at most the float64 `x`, and `x` itself where that is a float32."""
     if x < -F32_MAX:
@@ -69,25 +69,25 @@ def down32(x):
     return np.float32(f - step) if np.float64(f) > x else f
 
 
-@kernel
+@inner_kernel
 def up32(x):
     """Return a float32 at least the float64 `x`, and `x` itself where that is a float32."""
     return -down32(-x)
 
 
-@kernel
+@inner_kernel
 def grown32(x):
     """Return a float32 so far above `x` that no rounding of bounds makes up for it."""
     return np.float32(x + (abs(x) * _MARGIN + _TINY))
 
 
-@kernel
+@inner_kernel
 def shrunk32(x):
     """Return a float32 so far below `x` that no rounding of bounds makes up for it."""
     return np.float32(x - (abs(x) * _MARGIN + _TINY))
 
 
-@kernel
+@inner_kernel
 def surely_meet(bounds, a, i, b, j, dim):
     """Tell if lane `i` of block `a` and `j` of block `b` meet whatever rounding hides."""
     ndim = len(dim)

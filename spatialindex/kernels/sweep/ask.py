@@ -10,7 +10,7 @@ from spatialindex.kernels.blocks import (
     planes_of_block,
 )
 from spatialindex.kernels.decide import CAST, PLANES
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel, kernel
 from spatialindex.kernels.lists import reach_of
 from spatialindex.kernels.simd import (
     LANES,
@@ -33,7 +33,7 @@ __all__ = ["query_regions", "search_first", "search_nearest"]
 _INDEX = (1 << LEVEL) - 1
 
 
-@kernel
+@inner_kernel
 def _may_meet(bounds, block, ask, row, q, aim, out, dim):
     """Mask of the lanes of a block or node in which a region's row may accept something."""
     if ask.kind == CAST:
@@ -97,7 +97,7 @@ def query_regions(lanes, tree, ask, stack, start, stop, counts, out, limit, dim)
     return k
 
 
-@kernel
+@inner_kernel
 def _push_children(mask, away, level, i, stack, far, top, dim):
     """Put the children in `mask` on the stack, the nearest on top; returns its new height."""
     first = top

@@ -12,7 +12,7 @@ much closer than the world is wide, keys are the bits of float32 bounds.
 
 import numpy as np
 
-from spatialindex.kernels.jit import allocating_kernel, kernel
+from spatialindex.kernels.jit import allocating_kernel, inner_kernel, kernel
 from spatialindex.kernels.simd import LANES, down32, pack8, prefetch
 from spatialindex.kernels.sorting import sort_keys
 from spatialindex.kernels.sweep import choose
@@ -45,14 +45,14 @@ _KEY_SHARE = 4  # objects a key value in the most crowded part, at most
 _AHEAD = 16  # members that a box is asked for before it is needed
 
 
-@kernel
+@inner_kernel
 def _float_key(value):
     """Return the bits of a float32 as a number that sorts as it does."""
     bits = np.int64(np.float32(value).view(np.int32))
     return np.uint64(~bits & 0xFFFFFFFF) if bits < 0 else np.uint64(bits | 0x80000000)
 
 
-@kernel
+@inner_kernel
 def key_of(boxes, slot, axis, low, scale, top, bits):
     """Return the key of a box."""
     if bits == FLOAT_BITS:
@@ -60,7 +60,7 @@ def key_of(boxes, slot, axis, low, scale, top, bits):
     return np.uint64(min(max((boxes[slot, axis] - low) * scale, 0.0), top))
 
 
-@kernel
+@inner_kernel
 def note_range(ranges, slot, stride, corners, dim):
     """Note in `corners` where the range of a slot begins and ends, see `key_boxes`."""
     ndim = len(dim)
@@ -77,7 +77,7 @@ def note_range(ranges, slot, stride, corners, dim):
         corners[right * stride + high] += 1
 
 
-@kernel
+@inner_kernel
 def key_boxes(boxes, slots, n, ranges, frame, meta, low, high, bits, dim, keys, corners):
     """Write a key a box, the place along the sweep axis above and the slot in the low 32 bits.
 
@@ -135,7 +135,7 @@ def lay_out(counts, offsets, places):
     return blocks
 
 
-@kernel
+@inner_kernel
 def _bits_of_keys(figures, axis, n):
     """Return how many bits keys have: as few passes of the sort as tell objects apart.
 
@@ -264,7 +264,7 @@ def fill_lanes(members, counts, lanes, shift, boxes, dim):
     lanes.meta[ENTRIES] = members.shape[0]
 
 
-@kernel
+@inner_kernel
 def lowest_start(bounds, block, axis):
     """Return the lowest lower bound in a block along the sweep axis, inf when it is empty."""
     lowest = np.float32(np.inf)
@@ -274,7 +274,7 @@ def lowest_start(bounds, block, axis):
     return lowest
 
 
-@kernel
+@inner_kernel
 def settle_starts(starts, first, end):
     """Lower the starts of the blocks from `first` to `end` to what follows them."""
     for block in range(end - 2, first - 1, -1):

@@ -12,7 +12,7 @@ The order of blocks stays as good as it was; motion by less than a block is long
 import numpy as np
 
 from spatialindex.kernels.blocks import clear_lane, copy_lane, write_lane
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel, kernel
 from spatialindex.kernels.simd import LANES, down32
 from spatialindex.kernels.sweep.lanes import (
     ABSENT,
@@ -33,7 +33,7 @@ NO_ROOM = -1
 """What kernels return when a lane is full: build all anew."""
 
 
-@kernel
+@inner_kernel
 def _bits_of(lanes, block, lane, dim):
     """Return the first-lane bits of an entry."""
     bits = (np.int64(lanes.first[block, 0]) >> lane) & 1
@@ -42,7 +42,7 @@ def _bits_of(lanes, block, lane, dim):
     return bits
 
 
-@kernel
+@inner_kernel
 def _set_bits(lanes, block, lane, bits, dim):
     """Set the first-lane bits of an entry, and remember where it is when it is a home."""
     for k in range(len(dim) - 1):
@@ -52,7 +52,7 @@ def _set_bits(lanes, block, lane, bits, dim):
         lanes.homes[lanes.slots[block, lane]] = LANES * block + lane
 
 
-@kernel
+@inner_kernel
 def _empty_lane(lanes, block, lane, dim):
     """Leave a gap."""
     clear_lane(lanes.bounds, lanes.slots, block, lane, dim)
@@ -61,7 +61,7 @@ def _empty_lane(lanes, block, lane, dim):
         lanes.first[block, k] &= ~np.uint8(1 << lane)
 
 
-@kernel
+@inner_kernel
 def _carry(lanes, block, lane, from_block, from_lane, dim):
     """Move an entry into a gap, and leave one where it was."""
     copy_lane(lanes.bounds, lanes.slots, lanes.exact, block, lane, from_block, from_lane, dim)
@@ -69,7 +69,7 @@ def _carry(lanes, block, lane, from_block, from_lane, dim):
     _empty_lane(lanes, from_block, from_lane, dim)
 
 
-@kernel
+@inner_kernel
 def _gap_in(lanes, block):
     """Return the first empty lane of a block, -1 when it is full."""
     if is_unused(lanes.starts, block):
@@ -80,7 +80,7 @@ def _gap_in(lanes, block):
     return -1
 
 
-@kernel
+@inner_kernel
 def _highest(bounds, block, axis):
     """Return the lane with the highest lower bound of a block along the sweep axis; -1: empty."""
     found = -1
@@ -92,7 +92,7 @@ def _highest(bounds, block, axis):
     return found
 
 
-@kernel
+@inner_kernel
 def _last_start(lanes, lane, key):
     """Return the last block of a lane that does not start behind `key`; its first when all do."""
     first = lanes.offsets[lane]
@@ -106,7 +106,7 @@ def _last_start(lanes, lane, key):
     return max(low - 1, first)
 
 
-@kernel
+@inner_kernel
 def _find(lanes, lane, slot, key):
     """Return the place of the entry of a slot in a lane, 8 * block + lane; it has to be there."""
     for block in range(_last_start(lanes, lane, key), lanes.offsets[lane] - 1, -1):
@@ -116,7 +116,7 @@ def _find(lanes, lane, slot, key):
     return -1
 
 
-@kernel
+@inner_kernel
 def _start_at(lanes, block, key, dim):
     """Make a block, which is used from now on, start no later than `key`."""
     if is_unused(lanes.starts, block):
@@ -125,13 +125,13 @@ def _start_at(lanes, block, key, dim):
         lanes.starts[block] = key
 
 
-@kernel
+@inner_kernel
 def _key(boxes, slot, axis):
     """Return the lower bound of a slot along the sweep axis as its entries have it."""
     return down32(boxes[slot, axis])
 
 
-@kernel
+@inner_kernel
 def _lowest(bounds, block, axis):
     """Return the lane with the lowest lower bound of a full block along the sweep axis."""
     found = 0
@@ -141,7 +141,7 @@ def _lowest(bounds, block, axis):
     return found
 
 
-@kernel
+@inner_kernel
 def _make_gap_from_before(lanes, tree, lane, block, dim):
     """Make a gap in a full block by moving the lowest of each block back to the one before it."""
     before = block - 1
@@ -160,7 +160,7 @@ def _make_gap_from_before(lanes, tree, lane, block, dim):
     return LANES * block + lowest
 
 
-@kernel
+@inner_kernel
 def _make_gap(lanes, tree, lane, key, dim):
     """Make a gap for an entry with that lower bound; returns its place, `NO_ROOM` for none."""
     axis = lanes.meta[AXIS]
@@ -196,7 +196,7 @@ def _make_gap(lanes, tree, lane, key, dim):
             return LANES * block + highest
 
 
-@kernel
+@inner_kernel
 def _insert(lanes, tree, lane, slot, bits, boxes, dim):
     """Make an entry of a slot in a lane; `NO_ROOM` when that is full."""
     gap = _make_gap(lanes, tree, lane, _key(boxes, slot, lanes.meta[AXIS]), dim)
@@ -210,7 +210,7 @@ def _insert(lanes, tree, lane, slot, bits, boxes, dim):
     return 0
 
 
-@kernel
+@inner_kernel
 def _take_out(lanes, tree, place, dim):
     """Remove the entry at a place."""
     block, lane = place // LANES, place % LANES
@@ -219,7 +219,7 @@ def _take_out(lanes, tree, place, dim):
     lanes.meta[ENTRIES] -= 1
 
 
-@kernel
+@inner_kernel
 def _rewrite(lanes, tree, place, slot, bits, boxes, dim):
     """Write a new box to an entry if it may stay in its block; tell if it may."""
     block, lane = place // LANES, place % LANES
@@ -232,7 +232,7 @@ def _rewrite(lanes, tree, place, slot, bits, boxes, dim):
     return True
 
 
-@kernel
+@inner_kernel
 def _leave(lanes, tree, slot, dim):
     """Take a slot out of all its lanes."""
     ndim = len(dim)
@@ -251,7 +251,7 @@ def _leave(lanes, tree, slot, dim):
     lanes.homes[slot] = ABSENT
 
 
-@kernel
+@inner_kernel
 def _enter(lanes, tree, slot, boxes, dim):
     """Make a slot an entry of all lanes of its range; `NO_ROOM` when one of these is full."""
     ndim = len(dim)

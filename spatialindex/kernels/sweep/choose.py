@@ -7,7 +7,7 @@ whatever starts within its extent in its lane: more lanes are more entries and f
 
 import numpy as np
 
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel, kernel
 from spatialindex.kernels.mixing import mix
 from spatialindex.kernels.sweep.lanes import ACROSS, AXIS, MOST_LANES, N_LANES
 
@@ -34,7 +34,7 @@ _LANE = 50.0
 _STEADY = 1.5  # another axis has to be so much better to be swept instead
 
 
-@kernel
+@inner_kernel
 def draw_sample(boxes, slots, n, dim, sample):
     """Copy boxes, scattered evenly over all, to the rows of `sample`; returns how many.
 
@@ -51,7 +51,7 @@ def draw_sample(boxes, slots, n, dim, sample):
     return m
 
 
-@kernel
+@inner_kernel
 def _sort(values, m):
     """Sort the first `m` values in place, by insertion in shrinking steps."""
     for gap in (701, 301, 132, 57, 23, 10, 4, 1):
@@ -111,7 +111,7 @@ def measure_sample(sample, m, dim, values, cells, figures):
         figures[CROWDING] = max(chance * CELLS * inside, 1.0)
 
 
-@kernel
+@inner_kernel
 def _spread(figures, d):
     """Return the length of the world along an axis, in extents of its objects."""
     span = figures[HIGH + d] - figures[LOW + d]
@@ -120,7 +120,7 @@ def _spread(figures, d):
     return span / max(figures[EXTENT + d], span * 1e-12, 1e-300)
 
 
-@kernel
+@inner_kernel
 def _best_axis(figures, present, ndim):
     """Return the axis of largest spread; the present one, -1 for none, unless well beaten."""
     best = 0
@@ -132,7 +132,7 @@ def _best_axis(figures, present, ndim):
     return best
 
 
-@kernel
+@inner_kernel
 def _most_lanes(figures, d, n):
     """Return how many lanes an axis may have: none thinner than half a usual object."""
     span = figures[HIGH + d] - figures[LOW + d]
@@ -142,7 +142,7 @@ def _most_lanes(figures, d, n):
     return min(max(density, 1.0), min(np.float64(MOST_LANES), np.float64(n)))
 
 
-@kernel
+@inner_kernel
 def _cost(figures, n, sweep, x, y, c, e):
     """Estimate the time of a sweep with `c` lanes along axis `x` and `e` along axis `y`."""
     entries = 1.0
@@ -158,7 +158,7 @@ def _cost(figures, n, sweep, x, y, c, e):
     return n * entries * (_ENTRY + _BLOCK / 8.0 * blocks) + _LANE / share
 
 
-@kernel
+@inner_kernel
 def choose_lanes(figures, n, present, dim, frame, meta):
     """Write the sweep axis and the lanes for `n` boxes to `frame` and `meta`.
 
@@ -188,7 +188,7 @@ def choose_lanes(figures, n, present, dim, frame, meta):
     set_lanes(figures, best_c, best_e, frame, meta)
 
 
-@kernel
+@inner_kernel
 def set_lanes(figures, c, e, frame, meta):
     """Cut the world into `c` and `e` lanes along the axes across the sweep axis."""
     for k in range(2):

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spatialindex.kernels.blocks import repeat_bits, spread_bits
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel, kernel
 from spatialindex.kernels.simd import LANES
 
 ABSENT = -1
@@ -49,7 +49,7 @@ class SweptLanes(NamedTuple):
     """``(META,)`` int64."""
 
 
-@kernel
+@inner_kernel
 def lane_of(value, origin, density, n):
     """Return in which of `n` lanes a value lies; those at the ends have no end.
 
@@ -59,7 +59,7 @@ def lane_of(value, origin, density, n):
     return np.int64(min(max((value - origin) * density, 0.0), np.float64(n - 1)))
 
 
-@kernel
+@inner_kernel
 def write_range(boxes, i, frame, meta, dim, out, row):
     """Write the first and last lanes of the box in row `i` to a row of `out`; return how many."""
     ndim = len(dim)
@@ -74,7 +74,7 @@ def write_range(boxes, i, frame, meta, dim, out, row):
     return count
 
 
-@kernel
+@inner_kernel
 def is_same_range(ranges, slot, fresh):
     """Tell if the range of a slot is the one in the first row of `fresh`."""
     is_same = True
@@ -83,7 +83,7 @@ def is_same_range(ranges, slot, fresh):
     return is_same
 
 
-@kernel
+@inner_kernel
 def home_mask(first, block, dim):
     """Return the mask of the lanes of a block that are homes."""
     mask = np.uint64(first[block, 0])
@@ -92,7 +92,7 @@ def home_mask(first, block, dim):
     return mask
 
 
-@kernel
+@inner_kernel
 def pairs_here(first, block, other, dim):
     """Pairs of lanes of two blocks of a lane that count in it and in no other.
 
@@ -108,7 +108,7 @@ def pairs_here(first, block, other, dim):
     return word
 
 
-@kernel
+@inner_kernel
 def is_unused(starts, block):
     """Tell if a block is behind the last one of its lane."""
     return starts[block] != starts[block]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from spatialindex.kernels.blocks import later_lanes, pairs_of_blocks, repeat_bits, spread_bits
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel, kernel
 from spatialindex.kernels.simd import (
     LANES,
     at_least8,
@@ -51,7 +51,7 @@ def find_pairs(lanes, cover, state, rule, start, stop, out, limit, dim):
     return k
 
 
-@kernel
+@inner_kernel
 def _count_bits(word):
     """Return the number of set bits."""
     count = 0
@@ -61,7 +61,7 @@ def _count_bits(word):
     return count
 
 
-@kernel
+@inner_kernel
 def _filled(slots, block):
     """Return the mask of the lanes of a block that are not empty."""
     mask = np.uint64(0)

@@ -12,7 +12,7 @@ Shifts are counted; with more than a few an entry, sorting from scratch is cheap
 
 import numpy as np
 
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel, kernel
 from spatialindex.kernels.simd import LANES
 from spatialindex.kernels.sweep.build import key_of, note_range
 from spatialindex.kernels.sweep.lanes import (
@@ -64,7 +64,7 @@ def follow_boxes(boxes, slots, n, lanes, low, high, bits, dim, fresh, keys, corn
     return entries, n_strays
 
 
-@kernel
+@inner_kernel
 def _is_in(ranges, slot, x, y, dim):
     """Tell if a slot is in the lane with these numbers."""
     ok = (ranges[slot, 0] <= x) & (x <= ranges[slot, 1])
@@ -73,7 +73,7 @@ def _is_in(ranges, slot, x, y, dim):
     return ok
 
 
-@kernel
+@inner_kernel
 def _keyed(keys, ranges, slot, x, y, shift, dim):
     """Return a key above and a member, see `build.deal_members`, in the low 32 bits."""
     member = slot | ((1 << shift) if ranges[slot, 0] == x else 0)
@@ -82,7 +82,7 @@ def _keyed(keys, ranges, slot, x, y, shift, dim):
     return (np.uint64(keys[slot]) << np.uint64(32)) | np.uint64(member)
 
 
-@kernel
+@inner_kernel
 def _insert(values, first, end, value):
     """Insert a value into the sorted ones from `first` to `end`; returns by how many places."""
     i = end

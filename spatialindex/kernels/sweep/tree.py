@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel, kernel
 from spatialindex.kernels.simd import LANES
 from spatialindex.kernels.sweep.lanes import home_mask, is_unused
 
@@ -39,7 +39,7 @@ class SweptTree(NamedTuple):
     """``(levels + 1,)`` int64: where the nodes of each level above the blocks begin."""
 
 
-@kernel
+@inner_kernel
 def _enclose(bounds, block, mask, nodes, node, lane, dim):
     """Make a lane of a node enclose the lanes in `mask` of a block; tell if it has changed.
 
@@ -89,7 +89,7 @@ def build_tree(lanes, tree, dim):
         below = n
 
 
-@kernel
+@inner_kernel
 def refresh_path(lanes, tree, block, dim):
     """Bring the nodes above a changed block up to date."""
     nodes, levels = tree.nodes, tree.levels

@@ -15,7 +15,7 @@ Source: Bentley, Multidimensional Binary Search Trees Used for Associative Searc
 
 import numpy as np
 
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel, kernel
 from spatialindex.kernels.simd import LANES
 from spatialindex.kernels.tree.packed import coordinates
 
@@ -28,7 +28,7 @@ STACK = 128
 _FEW = 12
 
 
-@kernel
+@inner_kernel
 def _select(keys, stop, middle):
     """Bring the least `middle` of the first `stop` keys to the front; no two are equal."""
     start = 0
@@ -57,7 +57,7 @@ def _select(keys, stop, middle):
         keys[j] = key
 
 
-@kernel
+@inner_kernel
 def _widest_axis(items, buffer, start, stop, dim):
     """Return the axis of the widest spread, and the least and the greatest coordinate along it."""
     axis, lowest, widest = 0, np.int32(0), np.int32(-1)
@@ -72,7 +72,7 @@ def _widest_axis(items, buffer, start, stop, dim):
     return axis, lowest, widest
 
 
-@kernel
+@inner_kernel
 def _bin_shift(width, n):
     """Return the bits by which a difference of coordinates is above the number of its bin."""
     most = min(BINS, n)
@@ -82,7 +82,7 @@ def _bin_shift(width, n):
     return shift
 
 
-@kernel
+@inner_kernel
 def _median_key(items, buffer, axis, start, stop, middle, lowest, shift, bins, keys):
     """Return the key below which the items are that belong before `middle`.
 
@@ -115,7 +115,7 @@ def _median_key(items, buffer, axis, start, stop, middle, lowest, shift, bins, k
     return least
 
 
-@kernel
+@inner_kernel
 def _cut(items, buffer, start, stop, middle, bins, keys, dim):
     """Copy items of one buffer to their sides of `middle` in the other."""
     ndim = len(dim)

@@ -4,7 +4,7 @@ import numpy as np
 
 from spatialindex.kernels.blocks import aim_at_region, hits_of_block, planes_of_block
 from spatialindex.kernels.decide import AMONG_SHIFT, CAST, LAYERED, SEEN, accepts, passes
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel, kernel
 from spatialindex.kernels.simd import (
     LANES,
     aim_along,
@@ -20,7 +20,7 @@ from spatialindex.kernels.tree.nodes import RESTING, STATIC, block_at, lanes_in_
 __all__ = ["may_answer", "query_regions", "query_slanted"]
 
 
-@kernel
+@inner_kernel
 def may_answer(tree, block, ask, asker):
     """Tell if anything below a block can pass the rule, by what is known of all of it."""
     rule = ask.rule
@@ -42,7 +42,7 @@ def may_answer(tree, block, ask, asker):
     return True
 
 
-@kernel
+@inner_kernel
 def _push_children(tree, ask, asker, block, mask, stack, top):
     """Put the children in `mask` on the stack, those of which something can answer."""
     while mask != 0:
@@ -95,7 +95,7 @@ def query_regions(tree, ask, order, stack, start, stop, counts, out, limit, dim)
     return k
 
 
-@kernel
+@inner_kernel
 def put_candidates(mask, items, block, ask, row, out, k):
     """List the lanes in `mask` that a row sees, from `k` on: their boxes are fetched meanwhile."""
     while mask != 0:
@@ -109,7 +109,7 @@ def put_candidates(mask, items, block, ask, row, out, k):
     return k
 
 
-@kernel
+@inner_kernel
 def settle_candidates(ask, row, dim, out, first, k):
     """Keep of the rows from `first` to `k` those whose boxes the region accepts."""
     kept = first

@@ -11,7 +11,7 @@ Source: Roussopoulos, Kelley & Vincent, Nearest Neighbor Queries, 1995.
 import numpy as np
 
 from spatialindex.kernels.blocks import first_of_block, nearest_of_block
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel, kernel
 from spatialindex.kernels.simd import (
     REACH,
     aim_along,
@@ -29,7 +29,7 @@ from spatialindex.kernels.tree.nodes import block_at
 __all__ = ["first_hits", "nearest"]
 
 
-@kernel
+@inner_kernel
 def _push_in_order(tree, ask, block, mask, values, stack, reaches, top):
     """Put the children in `mask` on the stack so that the one with the least value is on top."""
     bottom = top

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spatialindex.kernels.blocks import copy_lane, write_lane
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel, kernel
 from spatialindex.kernels.simd import LANES, local_floats
 from spatialindex.kernels.tree import nodes
 from spatialindex.kernels.tree.split import choose_halves
@@ -42,7 +42,7 @@ class Scratch(NamedTuple):
     """``(MOST_DEPTH,)`` int64."""
 
 
-@kernel
+@inner_kernel
 def _lane_of_least_growth(tree, block, boxes, i, dim):
     """Return the child that has to grow least to hold a box; of equals the smaller one."""
     best = 0
@@ -57,7 +57,7 @@ def _lane_of_least_growth(tree, block, boxes, i, dim):
     return best
 
 
-@kernel
+@inner_kernel
 def _surface_with(bounds, block, lane, boxes, i, dim):
     """Return half the surface of the bounds of a lane enlarged by a box."""
     ndim = len(dim)
@@ -81,7 +81,7 @@ def _surface_with(bounds, block, lane, boxes, i, dim):
     return x * y + y * z + z * x
 
 
-@kernel
+@inner_kernel
 def _copy_entry(tree, to, to_lane, block, lane, dim):
     """Copy a lane to another block of the same kind and tell the object or child."""
     copy_lane(tree.bounds, tree.items, tree.exact, to, to_lane, block, lane, dim)
@@ -92,7 +92,7 @@ def _copy_entry(tree, to, to_lane, block, lane, dim):
         tree.parent[nodes.block_at(item)] = LANES * to + to_lane
 
 
-@kernel
+@inner_kernel
 def _append_child(tree, block, child, state, q, dim):
     """Hang a block, whose lanes are right, in the next lane of another, which has room."""
     lane = np.int64(tree.size[block])
@@ -101,7 +101,7 @@ def _append_child(tree, block, child, state, q, dim):
     _settle_child(tree, child, state, q, dim)
 
 
-@kernel
+@inner_kernel
 def _settle_child(tree, child, state, q, dim):
     """Write summary, bounds and home of a block whose lanes are right; an empty one has none."""
     if tree.size[child] == 0:
@@ -113,7 +113,7 @@ def _settle_child(tree, child, state, q, dim):
     tree.home[child] = nodes.half_surface(q, dim)
 
 
-@kernel
+@inner_kernel
 def _halve(tree, block, scratch, state, q, dim):
     """Move some of the lanes of a block to a new one beside it and return that.
 
@@ -146,7 +146,7 @@ def _halve(tree, block, scratch, state, q, dim):
     return new
 
 
-@kernel
+@inner_kernel
 def _lower_root(tree, state, q, dim):
     """Move the content of the root to a new block, which becomes its only child."""
     new = nodes.take_block(tree, 0, -1, dim)
@@ -160,7 +160,7 @@ def _lower_root(tree, state, q, dim):
     return new
 
 
-@kernel
+@inner_kernel
 def _find_leaf(tree, boxes, i, path, dim):
     """Write the blocks on the way to the best leaf for a box to `path`; return how many.
 
@@ -175,7 +175,7 @@ def _find_leaf(tree, boxes, i, path, dim):
     return n
 
 
-@kernel
+@inner_kernel
 def _leaf_with_room(tree, boxes, i, state, scratch, q, dim):
     """Return a leaf that has room for a box, after splitting whatever has to be split."""
     path = scratch.path
@@ -211,7 +211,7 @@ def _leaf_with_room(tree, boxes, i, state, scratch, q, dim):
     return leaf if growths[0] <= growths[1] else new
 
 
-@kernel
+@inner_kernel
 def _enter(tree, slot, boxes, i, state, scratch, q, dim):
     """Take an object in with the box in row `i`. There are enough free blocks."""
     leaf = _leaf_with_room(tree, boxes, i, state, scratch, q, dim)
@@ -225,7 +225,7 @@ def _enter(tree, slot, boxes, i, state, scratch, q, dim):
     tree.home[leaf] = max(tree.home[leaf], nodes.half_surface(q, dim))
 
 
-@kernel
+@inner_kernel
 def _other_block(tree, block, capacity, dim):
     """Return a block of the same kind and parent with room for all of a block, -1 for none."""
     ndim = len(dim)
@@ -253,7 +253,7 @@ def _other_block(tree, block, capacity, dim):
     return best
 
 
-@kernel
+@inner_kernel
 def _tidy(tree, block, capacity, state, q, dim):
     """Bring a block that lost something, and what is above it, into order.
 
@@ -296,7 +296,7 @@ def _tidy(tree, block, capacity, state, q, dim):
         tree.meta[nodes.DEPTH] -= 1
 
 
-@kernel
+@inner_kernel
 def _leave(tree, slot, state, q, dim):
     """Take an object out."""
     place = np.int64(tree.places[slot])
@@ -325,7 +325,7 @@ def stretched_slots(tree, slots, dim, out):
     return n
 
 
-@kernel
+@inner_kernel
 def _has_room(tree):
     """Tell if there are blocks enough for a split of every block on the longest path."""
     meta = tree.meta

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spatialindex.constants import ALL, DEFAULT_LAYER
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel, kernel
 from spatialindex.kernels.simd import LANES
 
 MOST_DEPTH = 60
@@ -100,7 +100,7 @@ def take_block(tree, is_leaf, place, dim):
     return block
 
 
-@kernel
+@inner_kernel
 def free_block(tree, block):
     """Give a block back."""
     meta = tree.meta
@@ -112,13 +112,13 @@ def free_block(tree, block):
     meta[FREE_BLOCKS] += 1
 
 
-@kernel
+@inner_kernel
 def block_at(item):
     """Return the block that an item of an inner block leads to."""
     return np.int64(item) if item >= 0 else np.int64(~item)
 
 
-@kernel
+@inner_kernel
 def lanes_in_use(tree, block):
     """Return the mask of the lanes of a block that hold something."""
     return (np.uint64(1) << np.uint64(tree.size[block])) - np.uint64(1)
@@ -131,14 +131,14 @@ def hang(tree, child, block, lane):
     tree.parent[child] = LANES * block + lane
 
 
-@kernel
+@inner_kernel
 def write_bounds(bounds, block, lane, q, dim):
     """Write the bounds of a lane."""
     for d in range(2 * len(dim)):
         bounds[block, d, lane] = q[d]
 
 
-@kernel
+@inner_kernel
 def drop_lane(tree, block, lane, dim):
     """Empty a lane of an inner block; the last lane fills the gap."""
     last = np.int64(tree.size[block]) - 1
@@ -150,7 +150,7 @@ def drop_lane(tree, block, lane, dim):
     tree.size[block] = last
 
 
-@kernel
+@inner_kernel
 def box_of_block(bounds, block, q, dim):
     """Set `q` to the float32 box around all lanes of a block; inverted when it is empty."""
     ndim = len(dim)
@@ -167,7 +167,7 @@ def box_of_block(bounds, block, q, dim):
         q[ndim + d] = upper
 
 
-@kernel
+@inner_kernel
 def half_surface(q, dim):
     """Return half the surface of a float32 box, in 2D half its perimeter; finite, never NaN."""
     ndim = len(dim)
@@ -179,7 +179,7 @@ def half_surface(q, dim):
     return x * y + y * z + z * x
 
 
-@kernel
+@inner_kernel
 def lane_surface(bounds, block, lane, dim):
     """Return half the surface of the bounds of a lane."""
     ndim = len(dim)
@@ -194,7 +194,7 @@ def lane_surface(bounds, block, lane, dim):
     return x * y + y * z + z * x
 
 
-@kernel
+@inner_kernel
 def summarize(tree, block, state):
     """Gather layers, masks and rest of a block from its objects or children; tell if it changed.
 
@@ -231,7 +231,7 @@ def summarize(tree, block, state):
     return has_changed
 
 
-@kernel
+@inner_kernel
 def refit_up(tree, block, state, q, dim):
     """Bring bounds and summaries above a changed block up to date; stops where nothing changes.
 
@@ -255,7 +255,7 @@ def refit_up(tree, block, state, q, dim):
         block = above
 
 
-@kernel
+@inner_kernel
 def depth_of(tree, block):
     """Return how many blocks the path from the root to a block has, both included."""
     depth = 1

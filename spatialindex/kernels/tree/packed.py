@@ -17,7 +17,7 @@ Source: Kamel & Faloutsos, On Packing R-trees, 1993.
 
 import numpy as np
 
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel, kernel
 from spatialindex.kernels.simd import LANES, local_floats, pack8, prefetch
 from spatialindex.kernels.tree import nodes
 
@@ -44,7 +44,7 @@ _STEPS = 2.0**FRAME_BITS
 _AHEAD = 12  # rows that a box is asked for before it is needed
 
 
-@kernel
+@inner_kernel
 def spread2(x):
     """Put a zero between all bits of a number of 16 bits."""
     x = (x | (x << 8)) & 0x00FF00FF
@@ -53,7 +53,7 @@ def spread2(x):
     return (x | (x << 1)) & 0x55555555
 
 
-@kernel
+@inner_kernel
 def spread3(x):
     """Put two zeros between all bits of a number of 11 bits."""
     x = (x | (x << 16)) & 0x070000FF
@@ -62,7 +62,7 @@ def spread3(x):
     return (x | (x << 2)) & 0x49249249
 
 
-@kernel
+@inner_kernel
 def _middle(boxes, i, d, ndim):
     """Return half the center of a box along an axis, which cannot overflow; 0 for all of space."""
     middle = 0.25 * boxes[i, d] + 0.25 * boxes[i, ndim + d]
@@ -89,7 +89,7 @@ def measure(boxes, dim, frame):
     frame[3] = min(_STEPS / widest, 1e308) if widest > 0.0 else 0.0
 
 
-@kernel
+@inner_kernel
 def coordinates(boxes, i, frame, points, at, dim):
     """Write the center of a box in steps, 0 to ``2**FRAME_BITS - 1``, to ``points[:, at]``."""
     ndim = len(dim)

@@ -14,7 +14,7 @@ import numpy as np
 
 from spatialindex.kernels.blocks import later_lanes, pairs_of_blocks
 from spatialindex.kernels.decide import AMONG_SHIFT, LAYERED
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel, kernel
 from spatialindex.kernels.simd import LANES, lane_overlap8, lowest_bit, overlap8x8, prefetch
 from spatialindex.kernels.tree.nodes import RESTING, STATIC, block_at, lanes_in_use
 
@@ -23,7 +23,7 @@ __all__ = ["find_pairs", "spread_pairs"]
 _DIAGONAL = np.uint64(0x8040201008040201)
 
 
-@kernel
+@inner_kernel
 def _may_pair(tree, a, b, rule):
     """Tell if anything below one block can pair with anything below another under a rule."""
     if rule & LAYERED:
@@ -38,7 +38,7 @@ def _may_pair(tree, a, b, rule):
     return (tree.resting[a] & tree.resting[b] & bit) == 0
 
 
-@kernel
+@inner_kernel
 def _push_pairs(tree, rule, one, two, stack, top, dim):
     """Put the pairs of children of two items that meet on the stack; one is no leaf."""
     bounds, items = tree.bounds, tree.items

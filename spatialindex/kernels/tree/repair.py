@@ -13,7 +13,7 @@ decays by rotating nodes; here the part is built anew.
 
 import numpy as np
 
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel, kernel
 from spatialindex.kernels.simd import LANES
 from spatialindex.kernels.tree import nodes
 
@@ -39,7 +39,7 @@ def list_part(tree, block, ends, order):
     return n
 
 
-@kernel
+@inner_kernel
 def _needed(objects, leaf_size):
     """Return how many blocks the objects of a region need."""
     needed = 1

@@ -10,13 +10,13 @@ Source: Beckmann et al., The R*-tree, 1990, with the measure of SAH builders.
 
 import numpy as np
 
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel
 from spatialindex.kernels.tree.nodes import half_surface
 
 __all__ = ["choose_halves"]
 
 
-@kernel
+@inner_kernel
 def _enclose(q, boxes, i, is_first, dim):
     """Enlarge `q` by an entry, or set it to the first."""
     ndim = len(dim)
@@ -27,7 +27,7 @@ def _enclose(q, boxes, i, is_first, dim):
             q[ndim + d] = boxes[i, ndim + d]
 
 
-@kernel
+@inner_kernel
 def _sort_by_center(boxes, n, d, order, ndim):
     """Put the numbers of `n` entries into the order of their centers along an axis."""
     for i in range(n):
@@ -42,7 +42,7 @@ def _sort_by_center(boxes, n, d, order, ndim):
         order[j] = i
 
 
-@kernel
+@inner_kernel
 def choose_halves(boxes, n, order, costs, q, dim):
     """Return the mask of the entries of the second half.
 

@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spatialindex.kernels.jit import kernel
+from spatialindex.kernels.jit import inner_kernel, kernel
 from spatialindex.kernels.simd import LANES, down32, local_floats, local_ints, up32
 from spatialindex.kernels.tree import nodes
 
@@ -76,7 +76,7 @@ def list_slots(work, slots, boxes, dim):
         work.codes[i] = 2 * np.int64(slots[i]) + (1 if is_exact else 0)
 
 
-@kernel
+@inner_kernel
 def _center(boxes, i, d, ndim):
     """Return the center of an item along an axis, finite whatever its bounds."""
     center = _HALF * boxes[i, d] + _HALF * boxes[i, ndim + d]
@@ -87,7 +87,7 @@ def _center(boxes, i, d, ndim):
     return _F32_MAX if center > np.float32(0.0) else -_F32_MAX
 
 
-@kernel
+@inner_kernel
 def _swap(work, i, j, dim):
     """Exchange two items."""
     for d in range(2 * len(dim)):
@@ -99,7 +99,7 @@ def _swap(work, i, j, dim):
     work.codes[j] = code
 
 
-@kernel
+@inner_kernel
 def _box_of_items(work, start, stop, q, dim):
     """Set `q` to the box around items."""
     ndim = len(dim)
@@ -114,7 +114,7 @@ def _box_of_items(work, start, stop, q, dim):
                 q[ndim + d] = work.boxes[i, ndim + d]
 
 
-@kernel
+@inner_kernel
 def _spread_of_centers(work, start, stop, q, dim):
     """Set `q` to the box around the centers of items; return its longest axis."""
     ndim = len(dim)
@@ -135,7 +135,7 @@ def _spread_of_centers(work, start, stop, q, dim):
     return axis
 
 
-@kernel
+@inner_kernel
 def _select(work, start, stop, middle, axis, dim):
     """Bring the items before `middle` in the order of centers before it: Hoare's quickselect."""
     ndim = len(dim)
@@ -165,13 +165,13 @@ def _select(work, start, stop, middle, axis, dim):
             return
 
 
-@kernel
+@inner_kernel
 def _bin(center, lowest, scale):
     """Return the bin of a center."""
     return min(np.int64((np.float64(center) - lowest) * scale), BINS - 1)
 
 
-@kernel
+@inner_kernel
 def _fill_bins(work, start, stop, spread, dim):
     """Count and enclose the items of each bin of each axis."""
     ndim = len(dim)
@@ -199,7 +199,7 @@ def _fill_bins(work, start, stop, spread, dim):
                 bins[b, ndim + e] = upper if upper > top else top
 
 
-@kernel
+@inner_kernel
 def _grow(q, bins, d, b, dim):
     """Enlarge `q` by the box of a bin."""
     ndim = len(dim)
@@ -210,13 +210,13 @@ def _grow(q, bins, d, b, dim):
             q[ndim + e] = bins[d, b, ndim + e]
 
 
-@kernel
+@inner_kernel
 def _blocks(n, full):
     """Return how many subtrees of `full` objects hold `n`."""
     return (n + full - 1) // full
 
 
-@kernel
+@inner_kernel
 def _best_cut(work, n, full, most, costs, q, dim):
     """Return ``BINS * axis + bin`` of the best cut before a bin, -1 when none leaves few pieces.
 
@@ -254,7 +254,7 @@ def _best_cut(work, n, full, most, costs, q, dim):
     return best
 
 
-@kernel
+@inner_kernel
 def _partition(work, start, stop, axis, lowest, scale, cut, dim):
     """Bring the items of bins below `cut` to the front; return where the others begin."""
     ndim = len(dim)
@@ -271,7 +271,7 @@ def _partition(work, start, stop, axis, lowest, scale, cut, dim):
         j -= 1
 
 
-@kernel
+@inner_kernel
 def _split(work, start, stop, full, most, spread, q, dim):
     """Cut items in two so that they are at most `most` pieces of `full`; return where."""
     ndim = len(dim)
@@ -293,7 +293,7 @@ def _split(work, start, stop, full, most, spread, q, dim):
     return middle
 
 
-@kernel
+@inner_kernel
 def _full_child(n, leaf_size):
     """Return how many items a child of a block of `n` items holds at most: a full subtree."""
     full = leaf_size
@@ -302,7 +302,7 @@ def _full_child(n, leaf_size):
     return full
 
 
-@kernel
+@inner_kernel
 def _cut_pieces(work, start, stop, full, edges, spread, q, dim):
     """Cut items into pieces of at most `full`; write where they end to `edges`; return how many."""
     pieces = 1
@@ -327,7 +327,7 @@ def _cut_pieces(work, start, stop, full, edges, spread, q, dim):
     return pieces
 
 
-@kernel
+@inner_kernel
 def _fill_block(tree, work, block, start, stop, state, dim):
     """Put items into the lanes of an empty block."""
     is_leaf = tree.is_leaf[block]
@@ -348,7 +348,7 @@ def _fill_block(tree, work, block, start, stop, state, dim):
     _tell_above(tree, block)
 
 
-@kernel
+@inner_kernel
 def _tell_above(tree, block):
     """Add the summary of a new block to those above, up to where it is known already."""
     place = np.int64(tree.parent[block])
