@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeVar
@@ -123,14 +123,22 @@ def run_chunks(
             pool = ThreadPoolExecutor(helpers, thread_name_prefix="spatialindex")
             _pools[helpers] = pool
     futures = [pool.submit(work) for _ in range(helpers)]
+
+    def wait_for_begun() -> list[Future[None]]:
+        """Wait for threads at work; a thread that others keep busy finds nothing left to do."""
+        begun = [future for future in futures if not future.cancel()]
+        wait(begun)
+        return begun
+
     try:
         work()  # the caller's thread is one of the workers
-        for future in futures:
-            future.result()
+        wait_for_begun()
     finally:
         # after an error, nothing goes on reading arrays that the caller may change next
         todo.clear()
-        wait(futures)
+        begun = wait_for_begun()
+    for future in begun:
+        future.result()
     return [done[i] for i in range(len(pieces))]
 
 

@@ -363,6 +363,52 @@ def test_every_thread_has_a_share_of_few_heavy_items():
     assert run_chunks(task, 8, 2, smallest=1) == [(i, i + 1) for i in range(8)]
 
 
+def test_work_that_is_done_does_not_wait_for_that_of_others():
+    from spatialindex.execution import run_chunks
+
+    met, go_on, is_done = threading.Barrier(3, timeout=30), threading.Event(), threading.Event()
+
+    def long(start, stop):
+        met.wait()  # both threads of the pool's work are in here
+        go_on.wait(30)
+
+    def short():
+        run_chunks(lambda start, stop: None, 8, 2, smallest=1)
+        is_done.set()
+
+    others = threading.Thread(target=run_chunks, args=(long, 2, 2, 1))
+    others.start()
+    met.wait()
+    mine = threading.Thread(target=short)
+    mine.start()
+    try:
+        assert is_done.wait(30)
+    finally:
+        go_on.set()
+        others.join()
+        mine.join()
+
+
+def test_work_can_hand_out_work_itself():
+    from spatialindex.execution import run_chunks
+
+    def task(start, stop):
+        return sum(run_chunks(lambda first, last: last - first, stop - start, 2, smallest=1))
+
+    totals = []
+    threads = [
+        threading.Thread(
+            target=lambda: totals.extend(run_chunks(task, 64, 2, smallest=1)), daemon=True
+        )
+        for _ in range(3)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert sum(totals) == 3 * 64
+
+
 def test_rows_of_any_number_of_workers_are_in_the_order_of_the_items():
     from spatialindex.execution import collect_rows
 
