@@ -132,11 +132,12 @@ def run_chunks(
 
     try:
         work()  # the caller's thread is one of the workers
-        wait_for_begun()
     finally:
-        # after an error, nothing goes on reading arrays that the caller may change next
+        # after an error, nothing goes on reading arrays that the caller may change next; and nobody
+        # waits for threads that are busy with another call
         todo.clear()
-        begun = wait_for_begun()
+        begun = [future for future in futures if not future.cancel()]
+        wait(begun)
     for future in begun:
         future.result()
     return [done[i] for i in range(len(pieces))]
