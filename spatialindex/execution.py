@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeVar
@@ -123,19 +123,12 @@ def run_chunks(
             pool = ThreadPoolExecutor(helpers, thread_name_prefix="spatialindex")
             _pools[helpers] = pool
     futures = [pool.submit(work) for _ in range(helpers)]
-
-    def wait_for_begun() -> list[Future[None]]:
-        """Wait for threads at work; a thread that others keep busy finds nothing left to do."""
-        begun = [future for future in futures if not future.cancel()]
-        wait(begun)
-        return begun
-
     try:
         work()  # the caller's thread is one of the workers
     finally:
-        # after an error, nothing goes on reading arrays that the caller may change next; and nobody
-        # waits for threads that are busy with another call
         todo.clear()
+        # nothing goes on reading arrays that the caller may change next; a thread that others keep
+        # busy is not waited for, it would find nothing to do
         begun = [future for future in futures if not future.cancel()]
         wait(begun)
     for future in begun:

@@ -409,25 +409,6 @@ def test_work_can_hand_out_work_itself():
     assert sum(totals) == 3 * 64
 
 
-def test_a_call_does_not_wait_for_threads_that_are_busy_with_another():
-    from spatialindex.execution import run_chunks
-
-    both, free = threading.Barrier(3, timeout=30), threading.Event()
-
-    def held(start, stop):
-        both.wait()
-        return free.wait(10)
-
-    held_up = []
-    other = threading.Thread(target=lambda: held_up.extend(run_chunks(held, 2, 2, smallest=1)))
-    other.start()
-    both.wait()
-    assert run_chunks(lambda start, stop: start, 8, 2, smallest=1) == list(range(8))
-    free.set()
-    other.join()
-    assert held_up == [True, True]
-
-
 def test_rows_of_any_number_of_workers_are_in_the_order_of_the_items():
     from spatialindex.execution import collect_rows
 
