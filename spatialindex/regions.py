@@ -13,7 +13,7 @@ import numpy as np
 
 from spatialindex.asked import balls, planes
 from spatialindex.checks import as_boxes, as_planes, as_points, as_radii, as_word
-from spatialindex.constants import ALL, BOX_DTYPE, ID_DTYPE, PREDICATES
+from spatialindex.constants import ALL, BOX_DTYPE, ID_DTYPE, NDIMS, PREDICATES
 from spatialindex.content import Content, seen_layers
 from spatialindex.execution import check_workers
 from spatialindex.naming import UNLABELLED, named_rows, row_labels
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Regions"]
 
-_FLOATS = {ndim: [float] * (2 * ndim) for ndim in (2, 3)}
+_FLOATS = {ndim: [float] * (2 * ndim) for ndim in NDIMS}
 """Types of the bounds of a box, by number of dimensions."""
 
 
@@ -234,12 +234,16 @@ class Regions(Content):
 
     def _ask_one(self, box: Any) -> NDArray[np.int64] | None:
         """Answer one plain box with few arguments; None when it has to go the way of batches."""
-        if type(box) is not np.ndarray:
-            if type(box) not in (tuple, list) or [*map(type, box)] != _FLOATS[self._table.ndim]:
-                return None  # what else may be meant is for the door to say
+        if type(box) is np.ndarray:
+            if box.shape != (2 * self._table.ndim,) or box.dtype != BOX_DTYPE:
+                return None
+            flags = box.flags
+            if not (flags.c_contiguous and flags.writeable):
+                box = box.copy()  # as kernels take it
+        elif type(box) in (tuple, list) and [*map(type, box)] == _FLOATS[self._table.ndim]:
             box = np.array(box)
-        if box.shape != (2 * self._table.ndim,) or box.dtype != BOX_DTYPE:
-            return None
+        else:
+            return None  # what else may be meant is for the door to say
         if not self._is_synced:
             self._sync()
         single = self._single
@@ -247,10 +251,11 @@ class Regions(Content):
             single = self._make_single()
             if single is None:
                 return None
+        kernel, state, dim = single
         out = np.empty(self._most_answers, ID_DTYPE)
-        n = single.kernel(*single.state, _plain(box), out, single.dim)
+        n = kernel(*state, box, out, dim)
         # bad boxes, which is what -1 tells, are refused with words by the way of batches
-        return out[:n] if 0 <= n <= min(len(out), self.max_rows) else None
+        return out[:n] if 0 <= n <= self._most_answers and n <= self._max_rows else None
 
     def _make_single(self) -> Single | None:
         """Ask the structure how it answers one box; kept until something changes."""
@@ -278,9 +283,3 @@ class Regions(Content):
         is_sorted = sort or is_one
         relation = named_rows(rows, 0, asked, labels, sort=is_sorted, workers=workers)
         return relation[:, 1].copy() if is_one else relation
-
-
-def _plain(box: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return a box as kernels take it: contiguous, and not marked read-only."""
-    flags = box.flags
-    return box if flags.c_contiguous and flags.writeable else box.copy()
