@@ -11,6 +11,9 @@ import pytest
 
 import spatialindex as si
 from tests.benchmarks.answers import as_keys, packed
+from tests.benchmarks.jobs import start
+from tests.benchmarks.model import Group, Result, Task
+from tests.benchmarks.report import as_dict, print_group
 from tests.benchmarks.scenes import scenes
 from tests.benchmarks.settings import Settings
 
@@ -207,6 +210,36 @@ print([(row.task.label, row.answer, len(row.laps)) for row in rows])
 """
     done = run("-c", code)
     assert done.stdout.strip() == "[('import numpy', '', 1), ('import spatialindex', '', 1)]"
+
+
+def test_compiling_has_a_budget_and_loading_has_none():
+    _, first, everything = start.groups(Settings(structures=("bvh", "loose-octree")))
+    budgets = {task.label: task.budget for group in (first, everything) for task in group.tasks()}
+    assert budgets == {
+        **dict.fromkeys(("bvh 2D cold", "bvh 3D cold", "loose-octree 3D cold"), start.BUDGET_FIRST),
+        "bvh cold": 2 * start.BUDGET_ALL,
+        "loose-octree cold": start.BUDGET_ALL,
+        **{label: None for label in budgets if label.endswith("warm")},
+    }
+
+
+def test_times_stand_beside_their_budget(capsys):
+    results = [
+        Result(Task(label, (), budget=budget), laps=[{"calls": 2.0}], cpu=[2.0], rounds=1)
+        for label, budget in (("quick", 2.0), ("slow", 1.9), ("free", None))
+    ]
+    group = Group("start", "a row", 10, 2, "first calls", tasks=list)
+    written = as_dict(group, results, Settings())
+    assert [row["budget"] for row in written["rows"]] == [2.0, 1.9, None]
+    print_group(written, is_timed=True)
+    rows = {line.split()[0]: line.split() for line in capsys.readouterr().out.splitlines() if line}
+    at = rows["contestant"].index("budget")
+    assert rows["contestant"][at : at + 2] == ["budget", "kept"]
+    assert [rows[name][-3:-1] for name in ("quick", "slow", "free")] == [
+        ["2.00", "within"],
+        ["1.90", "OVER"],
+        ["-", "-"],
+    ]
 
 
 @pytest.mark.parametrize("entry", si.structures(), ids=lambda entry: entry.name)

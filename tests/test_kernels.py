@@ -1,9 +1,13 @@
-"""What `kernels.jit` makes of a function: how often it is compiled, and who may call it."""
+"""How often functions are compiled, and who may call what was compiled."""
+
+import sys
 
 import numpy as np
 import pytest
 from numba import config
+from numba.core.dispatcher import Dispatcher
 
+import spatialindex as si
 from spatialindex.kernels.jit import inner_kernel, kernel
 
 pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
@@ -31,3 +35,64 @@ def test_inner_kernel_is_called_by_compiled_code_alone():
     assert sums(np.arange(3), 0) == 3 - 3 + 3
     with pytest.raises(TypeError, match="sum_from is only for compiled code; call it in a kernel"):
         sum_from(np.arange(3), 0, False)
+
+
+LOWER = np.arange(200.0).reshape(100, 2) % 17
+BOXES = np.hstack((LOWER, LOWER + 1))
+
+
+def read_only(rows):
+    rows = rows.copy()
+    rows.flags.writeable = False
+    return rows
+
+
+def asked_for_everything(name, given):
+    """Use an index, all arrays being as `given` makes them."""
+    index = si.create(name, 2)
+    ids = np.asarray(index.insert(given(BOXES)))
+    for changed in (ids[::-3], ids[:1]):
+        index.pairs()
+        index.query(given(BOXES))
+        index.query_radius(given(LOWER), given(np.ones(100)))
+        index.nearest(given(LOWER), 3)
+        index.raycast_all(given(LOWER), given(np.ones((100, 2))), ignore=given(ids))
+        index.boxcast(given(BOXES), given(np.ones((100, 2))))
+        index.query_planes(given(np.eye(2)), given(np.ones(2)))
+        index.join(given(BOXES))
+        index.update(given(changed), given(BOXES[changed] + 1))
+    index.remove(given(ids[::-2]))
+    index.pairs(among="all")
+
+
+def signatures():
+    """All that compiled functions of the package have been compiled for, or loaded."""
+    found = set()
+    for module in [name for name in sys.modules if name.startswith("spatialindex.kernels")]:
+        for value in vars(sys.modules[module]).values():
+            if isinstance(value, Dispatcher):
+                found |= {(value.__module__, value.__name__, s) for s in value.signatures}
+    return found
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(entry.name, id=f"{entry.name}-2D")
+        for entry in si.structures()
+        if 2 in entry.ndims
+    ],
+)
+def test_inputs_of_any_layout_compile_nothing_anew(name):
+    asked_for_everything(name, np.ascontiguousarray)
+    usual = signatures()
+    assert usual
+    for given in (
+        np.asfortranarray,
+        read_only,
+        lambda rows: np.repeat(rows, 2, axis=0)[::2],
+        lambda rows: rows.astype(np.float32 if rows.dtype == np.float64 else np.int32),
+        np.ndarray.tolist,
+    ):
+        asked_for_everything(name, given)
+        assert signatures() == usual

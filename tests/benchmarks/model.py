@@ -47,6 +47,8 @@ class Task:
     """Threads that it was told to use; 0: another process does the work."""
     baseline: str | None = None
     """Label of the task that its time is divided by; None: that of the group."""
+    budget: float | None = None
+    """Seconds that it may take, a part."""
     clock: Callable[[Any], dict[str, float]] | None = None
     """Reads the seconds of each step off the answer, where another process has measured them."""
     figures: Callable[[], Figures] | None = None

@@ -81,6 +81,7 @@ def as_dict(group: Group, results: Sequence[Result], settings: Settings) -> dict
             "max": max(seconds, default=None),
             "baseline": baseline,
             "ratio": median / base if median is not None and base else None,
+            "budget": result.task.budget,
             "steps": steps,
             "cpu": statistics.median(result.cpu) / result.task.parts if result.cpu else None,
             "threads": round(result.threads, 3),
@@ -156,10 +157,20 @@ def _times(rows: list[dict[str, Any]], scale: float) -> dict[str, list[str]]:
         name for row in rows if len(row["steps"]) > 1 for name in row["steps"]
     ):
         columns[name] = shown([row["steps"].get(name) for row in rows])
+    if any(row["budget"] for row in rows):
+        columns["budget"] = shown([row["budget"] for row in rows])
+        columns["kept"] = [_is_kept(row) for row in rows]
     if len({row["workers"] for row in rows}) > 1:
         columns["busy"] = [f"{row['threads']:.2f}" for row in rows]
     columns["rounds"] = [str(row["rounds"]) for row in rows]
     return columns
+
+
+def _is_kept(row: dict[str, Any]) -> str:
+    """Say if a row has kept to the time that it may take."""
+    if row["budget"] is None or row["median"] is None:
+        return "-"
+    return "within" if row["median"] <= row["budget"] else "OVER"
 
 
 def _figures(rows: list[dict[str, Any]]) -> dict[str, list[str]]:
