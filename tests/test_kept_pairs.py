@@ -45,8 +45,10 @@ def test_index_that_always_keeps_answers_as_its_model(name, ndim):
     machine = make_state_machine(always_keeping(name), ndim)
     assert vars(machine).keys() >= BESIDE
     keeping = type("KeepingMachine", (machine,), dict.fromkeys(BESIDE))
-    # fewer than the usual 100, which change and ask for pairs as often among all those rules
-    run_state_machine_as_test(keeping, settings=settings(max_examples=70, stateful_step_count=25))
+    # fewer examples than usual, which change and ask for pairs as often among all those rules
+    examples = settings.default.max_examples * 7 // 10
+    how = settings(max_examples=examples, stateful_step_count=25)
+    run_state_machine_as_test(keeping, settings=how)
 
 
 @pytest.mark.parametrize("check", [name for name, _ in conformance_checks() if name in CHURNING])
