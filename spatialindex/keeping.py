@@ -141,19 +141,19 @@ class KeptAnswers:
     def __copy__(self) -> KeptAnswers:
         other = KeptAnswers()
         other.options = self.options
-        other._of_rule = {rule: kept.__copy__() for rule, kept in self._of_rule.items()}
+        other._of_rule = {rule: kept.__copy__() for rule, kept in self}
         return other
 
     def __len__(self) -> int:
         return len(self._of_rule)
 
     def __iter__(self) -> Iterator[tuple[int, KeptPairs]]:
-        return iter(self._of_rule.items())
+        return iter(list(self._of_rule.items()))  # another thread may ask for pairs meanwhile
 
     @property
     def nbytes(self) -> int:
         """Memory in bytes."""
-        return sum(kept.nbytes for kept in self._of_rule.values())
+        return sum(kept.nbytes for _, kept in self)
 
     def of(self, rule: int) -> KeptPairs | None:
         """Return what is kept of the pairs under a rule, None when nothing is."""

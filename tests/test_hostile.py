@@ -1,5 +1,6 @@
 """Sequences that once went wrong, each kept as its shrunk example."""
 
+import copy
 import os
 import signal
 import threading
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 import spatialindex as si
+from spatialindex.keeping import KeptPairs
 
 NAMES = [entry.name for entry in si.structures() if 2 in entry.ndims]
 UNIT = [0.0, 0.0, 1.0, 1.0]
@@ -69,8 +71,6 @@ def test_copy_made_while_another_thread_asks_is_sound(name, monkeypatch):
         thread.join()
         new = original.__new__(original)
         memo[id(structure)] = new
-        import copy
-
         new.__dict__.update(copy.deepcopy(structure.__dict__, memo))
         return new
 
@@ -78,6 +78,42 @@ def test_copy_made_while_another_thread_asks_is_sound(name, monkeypatch):
     other = index.copy()
     other.validate()
     np.testing.assert_array_equal(other.pairs(), index.pairs())
+
+
+def test_copy_made_while_another_thread_lists_who_is_in_a_part_is_sound():
+    world = si.SplitIndex()
+    world.insert(boxes(10), static=True)
+    world.insert(boxes(10))
+    world.pairs()
+    world.insert(np.vstack([boxes(3), boxes(3)]), static=[True, False] * 3)
+
+    class Asked(dict):
+        def __deepcopy__(self, memo):
+            thread = threading.Thread(target=world.pairs, kwargs={"among": "all"})
+            thread.start()
+            thread.join()
+            return copy.deepcopy(dict(self), memo)
+
+    roles = world._structure.roles
+    roles._joined = Asked(roles._joined)
+    other = world.copy()
+    other.validate()
+    np.testing.assert_array_equal(other.pairs(among="all"), world.pairs(among="all"))
+
+
+def test_memory_is_counted_while_another_thread_asks(monkeypatch):
+    index = si.BruteForce()
+    index.insert(boxes(10), asleep=True)
+    index.pairs()
+
+    def nbytes(kept):
+        thread = threading.Thread(target=index.pairs, kwargs={"among": "all"})
+        thread.start()
+        thread.join()
+        return kept.rows.nbytes
+
+    monkeypatch.setattr(KeptPairs, "nbytes", property(nbytes))
+    assert index.nbytes > 0
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -57,10 +57,23 @@ class Roles:
         self._n_resting = dict.fromkeys(ROLES, 0)
         self._n_sleeping = dict.fromkeys(ROLES, 0)
         self._has_sensors = False
+        self._forget_lists()
+
+    def _forget_lists(self) -> None:
+        """Let lists of members be made from scratch when they are asked for."""
         # by role: an ascending list that may have members too many, and slots that joined since
         self._listed: dict[int, NDArray[np.int32] | None] = dict.fromkeys(ROLES, None)
         self._joined: dict[int, list[NDArray[np.int32]]] = {role: [] for role in ROLES}
         self._is_exact = dict.fromkeys(ROLES, False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # a thread that asks for pairs while this is copied brings lists up to date, part by part
+        lists = ("_listed", "_joined", "_is_exact")
+        return {key: value for key, value in self.__dict__.items() if key not in lists}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._forget_lists()
 
     @property
     def nbytes(self) -> int:
