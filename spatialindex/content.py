@@ -99,9 +99,11 @@ class Content:
         self._max_rows = int(rows)
 
     def __len__(self) -> int:
+        self._mend()
         return len(self._table)
 
     def __contains__(self, id_: object) -> bool:
+        self._mend()
         return id_ in self._table
 
     def __repr__(self) -> str:
@@ -117,6 +119,7 @@ class Content:
     @property
     def ids(self) -> NDArray[np.int64]:
         """Ids of all objects, ascending, int64 ``(n,)``."""
+        self._mend()
         return self._table.slot_ids[self._table.ordered_slots()]
 
     @property
@@ -191,6 +194,7 @@ class Content:
 
     def _slots(self, ids: ArrayLike | None, *, once: bool = False) -> Any:
         """Return the slots of ids, shape () for one id; None: all by ascending id."""
+        self._mend()
         if ids is None:
             return self._table.ordered_slots()
         checked = as_ids(ids)
@@ -258,6 +262,7 @@ class Content:
 
     def _insert(self, boxes: ArrayLike, ids: ArrayLike | None, state: dict[str, Any]) -> Any:
         """Add objects with the options of `state`."""
+        self._mend()
         checked = as_boxes(boxes, self.ndim)
         many = checked.reshape(-1, 2 * self.ndim)
         is_plain = all(map(is_, state.values(), _PLAIN_OPTIONS))
@@ -292,6 +297,7 @@ class Content:
         -----
         Cost: O(1) a box; the structure takes it in at the next question.
         """
+        self._mend()
         many = as_boxes(boxes, self.ndim).reshape(-1, 2 * self.ndim)
         one: Any = ids
         if type(one) is int and len(many) == 1:
@@ -336,10 +342,9 @@ class Content:
 
     def clear(self) -> None:
         """Take all objects out; ids given out later go on from the highest ever used."""
-        with self._change():
+        with self._change(is_noted=False):
             self._table.clear()
             self._kept.forget()
-        self._is_fresh = False
         self.rebuild()
 
     def set_state(
@@ -387,18 +392,28 @@ class Content:
         """Refuse boxes that the structure was told not to take; here: none."""
 
     @contextmanager
-    def _change(self) -> Iterator[None]:
-        """Change the table: the structure is behind it then, and torn if that is interrupted."""
+    def _change(self, *, is_noted: bool = True) -> Iterator[None]:
+        """Change the table: the structure is behind it then, and torn if that is interrupted.
+
+        Unless the table notes what changes, the structure is torn in any case.
+        """
         was_torn, self._is_torn = self._is_torn, True
         self._is_synced = False
         self._single = None  # it holds addresses of arrays that may be replaced
+        version = self._version
+        self._version = version + 1  # first: a part of the change is one, too
         try:
             yield
         except SpatialIndexError:  # refused at the door: nothing has changed
+            self._version = version
             self._is_torn = was_torn
             raise
-        self._is_torn = was_torn
-        self._version += 1
+        self._is_torn = was_torn or not is_noted
+
+    def _mend(self) -> None:
+        """Make anew what an interrupted change has left behind the ids, slots and boxes."""
+        if self._is_torn:
+            self._sync()
 
     def _sync(self) -> None:
         """Bring the structure up to date; safe to call from several reading threads."""
@@ -431,7 +446,7 @@ class Content:
     def _most_changed(self, rule: int) -> float:
         """Return after how many changes pairs under a rule are found afresh."""
         share: float = getattr(self._structure, "kept_share", _KEPT_SHARE)
-        return share * len(self)
+        return share * len(self._table)
 
     def rebuild(self) -> None:
         """Build the structure afresh; never changes an answer, and costs nothing when it is fresh.

@@ -211,12 +211,12 @@ class ObjectTable:
 
     def clear(self) -> None:
         """Forget all objects; the highest id given out stays."""
-        self.boxes = np.empty((0, 2 * self.ndim))
-        self.state = np.empty(0, STATE_DTYPE)
-        self.slot_ids = np.empty(0, ID_DTYPE)
+        boxes, state = np.empty((0, 2 * self.ndim)), np.empty(0, STATE_DTYPE)
+        slot_ids, pending = np.empty(0, ID_DTYPE), np.empty(0, np.uint8)
+        # at once: an interrupt finds all of the objects here or none
+        self.boxes, self.state, self.slot_ids, self._pending = boxes, state, slot_ids, pending
         self.high = 0
         self._count = 0
-        self._pending = np.empty(0, np.uint8)
         self._touched: list[NDArray[np.int32]] = []
         # the hash map, used once ids are not dense any more
         self._is_mapped = False
@@ -383,6 +383,7 @@ class ObjectTable:
             return ids
         slots = self._allot(ids)
         rows = _as_rows(slots)
+        self._note_state(values)  # first: an interrupt may leave them in slots without an object
         self.boxes[rows] = boxes
         self.state["layer"][rows] = values.get("layer", DEFAULT_LAYER)
         self.state["mask"][rows] = values.get("mask", ALL)
@@ -393,7 +394,6 @@ class ObjectTable:
         ):
             if key in values or is_used:  # else the flag has never been set in any slot
                 self.state[key][rows] = values.get(key, False)
-        self._note_state(values)
         self.slot_ids[rows] = ids  # last: now they exist
         self._count += n
         self.next_id = max(self.next_id, int(ids.max()) + 1)
@@ -446,9 +446,9 @@ class ObjectTable:
             if value is not None
         }
         rows = _as_rows(slots)
+        self._note_state(values)  # first: what an interrupt leaves of the change counts
         for key, value in values.items():
             self.state[key][rows] = value
-        self._note_state(values)
         if values:
             self._mark(slots, rows, _RESTATED)
 
@@ -565,8 +565,8 @@ class ObjectTable:
         self._touched = []
         self._pending = np.zeros(len(self.slot_ids), np.uint8)
         self._order = self._labels = None
+        self._map_ids = np.empty(0, ID_DTYPE)
         if self._is_mapped:
-            self._map_ids = np.empty(0, ID_DTYPE)
             self._start_map()
 
     def validate(self) -> None:

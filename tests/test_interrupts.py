@@ -1,0 +1,75 @@
+"""Changes that are interrupted at any line of the library."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import spatialindex as si
+from spatialindex.testing.samples import state_options
+
+UNIT = [0.0, 0.0, 1.0, 1.0]
+FOLDER = Path(si.__file__).parent
+
+
+def boxes(n, seed=0):
+    lower = np.random.default_rng(seed).random((n, 2)) * 3
+    return np.hstack([lower, lower + 1])
+
+
+def interrupted(call, line):
+    """Make a call and interrupt it at some line of the library; tell if it has so many."""
+    left = [line]
+
+    def watch(frame, event, _):
+        path = Path(frame.f_code.co_filename)
+        if not path.is_relative_to(FOLDER) or path.is_relative_to(FOLDER / "kernels"):
+            return None
+        left[0] -= event == "line"
+        if not left[0] and event == "line":
+            raise KeyboardInterrupt
+        return watch
+
+    before = sys.gettrace()
+    sys.settrace(watch)
+    try:
+        call()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+CHANGES = {
+    "insert": lambda index: index.insert(boxes(9), asleep=True, sensor=True, layer=3),
+    "update": lambda index: index.update(index.ids[:7], boxes(7, seed=5)),
+    "remove": lambda index: index.remove(index.ids[:7]),
+    "set_state": lambda index: index.set_state(index.ids[:7], mask=0, static=True),
+    "clear": lambda index: index.clear(),
+}
+
+
+@pytest.mark.parametrize("name", ["brute-force", "split"])
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_whatever_line_of_a_change_is_interrupted_answers_are_of_what_is_there(name, change):
+    for line in range(1, 1000):
+        index = si.create(name)
+        index.insert(boxes(12), np.arange(12) * 1000)
+        index.pairs()
+        assert index.bounds is not None  # which is remembered
+        is_cut = interrupted(lambda: change(index), line)  # noqa: B023 - called at once
+        ids, bounds = index.ids, index.bounds
+        twin = si.BruteForce()
+        twin.insert(index.boxes(), ids, **state_options(index.state()))
+        np.testing.assert_array_equal(index.pairs(), twin.pairs())
+        assert len(index) == len(ids) == index.count([-99, -99, 99, 99])
+        assert (bounds is None) == (not len(ids))
+        if len(ids):
+            np.testing.assert_array_equal(bounds, twin.bounds)
+        assert index.state(index.insert(UNIT)).tolist()[:5] == (1, si.ALL, False, False, False)
+        index.validate()
+        if not is_cut:
+            return
+    pytest.fail("the change has too many lines")
