@@ -17,7 +17,7 @@ The table does not know any structure, and nothing of it shrinks but by `clear`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -544,13 +544,19 @@ class ObjectTable:
 
     def compact(self) -> None:
         """Give all objects new slots, without gaps; forgets changes not handed out."""
+        fresh = self._compacted()
+        self.__dict__.update(fresh.__dict__)  # at once: an interrupt finds the old or the new
+
+    def _compacted(self) -> Self:
+        """Return a table of the same objects without gaps."""
         slots = self.ordered_slots()
-        ids, boxes, state = self.slot_ids[slots], self.boxes[slots], self.state[slots]
-        next_id = self.next_id
-        self.clear()
-        self.insert(boxes, ids, {key: state[key] for key in STATE_DTYPE.names or ()})
-        self.next_id = next_id
-        self.take_changes()
+        state = self.state[slots]
+        fresh = type(self)(self.ndim)
+        values = {key: state[key] for key in STATE_DTYPE.names or ()}
+        fresh.insert(self.boxes[slots], self.slot_ids[slots], values)
+        fresh.next_id = self.next_id
+        fresh.take_changes()
+        return fresh
 
     def repair(self) -> None:
         """Make all that is derived from ids, slots and boxes anew, after an interrupted change.

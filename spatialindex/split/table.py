@@ -14,7 +14,7 @@ a box twice; while no hull is larger than its box, `cover` is `boxes`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -174,15 +174,14 @@ class SweptTable(ObjectTable):
             flags[:old] = self._is_continuous
             self._is_continuous = flags
 
-    def compact(self) -> None:
-        """Give all objects new slots, without gaps; forgets changes not handed out."""
-        if self._covers is None:
-            super().compact()
-            return
-        slots = self.ordered_slots()
-        covers, flags = self._covers[slots], self._is_continuous[slots]
-        super().compact()
-        self._restore(self.ordered_slots(), covers, flags)
+    def _compacted(self) -> Self:
+        """Return a table of the same objects, with their covers, without gaps."""
+        fresh = super()._compacted()
+        if self._covers is not None:
+            slots = self.ordered_slots()
+            covers, flags = self._covers[slots], self._is_continuous[slots]
+            fresh._restore(fresh.ordered_slots(), covers, flags)
+        return fresh
 
     def repair(self) -> None:
         """Make all that is derived anew, after an interrupted change; hulls hold what they held."""
