@@ -9,6 +9,7 @@ import numpy as np
 
 from spatialindex.constants import SLOT_DTYPE
 from spatialindex.indexes.asking import ask_region, axes, collect_best
+from spatialindex.kernels.blocks import Best
 from spatialindex.kernels.decide import CAST, PLANES, RADIUS
 from spatialindex.kernels.sorting import sort_keys
 from spatialindex.kernels.tree import packed
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from spatialindex.kernels.blocks import Best
     from spatialindex.kernels.decide import Ask
     from spatialindex.objects import ObjectTable
     from spatialindex.protocol import Region
@@ -86,22 +86,31 @@ def best_along_curve(
     offer: Callable[[Ask, NDArray[np.int32], Best, int, int], None],
     workers: int,
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Return slots and values ``(q, k)`` of the best of each row, put in spatial order beforehand.
+    """Return slots and values ``(q, k)`` of the best of each row, asked in spatial order.
 
     ``offer(ask, NO_ORDER, best, start, stop)`` offers what it finds, see `asking.collect_best`:
-    for searches in which a row is looked at so often that it has to lie beside the one before.
+    for searches in which a row is looked at so often that it has to lie beside the one before. Each
+    piece of the batch is brought into order by the thread that asks it.
     """
     ask = ask_region(table, region)
     order = curve_order(ask, len(table), axes(table))
-    if len(order):
-        ask = ask._replace(cull=ask.cull[order], exact=ask.exact[order])
-        ignored = ignored[order] if len(ignored) else ignored
     shape = (len(region.cull), k)
-    slots, values = collect_best(
-        table, shape, ignored, partial(offer, ask, NO_ORDER), workers=workers
-    )
-    if len(order):
-        back = np.empty_like(order)
-        back[order] = np.arange(len(order), dtype=order.dtype)
-        slots, values = slots[back], values[back]
-    return slots, values
+    if not len(order):
+        whole = partial(offer, ask, NO_ORDER)
+        return collect_best(table, shape, ignored, whole, workers=workers)
+
+    def search(best: Best, start: int, stop: int) -> None:
+        rows = order[start:stop]
+        part = ask._replace(cull=ask.cull[rows], exact=ask.exact[rows])
+        found = Best(
+            values=np.empty((len(rows), k)),
+            slots=np.empty((len(rows), k), SLOT_DTYPE),
+            counts=np.zeros(len(rows), np.int64),
+            ignored=ignored[rows] if len(ignored) else ignored,
+            slot_ids=best.slot_ids,
+        )
+        offer(part, NO_ORDER, found, 0, len(rows))
+        best.values[rows], best.slots[rows] = found.values, found.slots
+        best.counts[rows] = found.counts
+
+    return collect_best(table, shape, ignored, search, workers=workers)
