@@ -55,14 +55,14 @@ MUTATIONS = (
         "kernels/tree/nodes.py",
         "        has_changed = summarize(tree, block, state)\n",
         "        has_changed = False\n",
-        "bvh-tiny-2D and changes_of_state_need_no_motion",
+        "bvh-tiny-2D and duplicate_ids_are_refused",
     ),
     Mutation(
         "refit: parents before children",
         "kernels/tree/refit.py",
         "for i in range(n - 1, 0, -1):",
         "for i in range(1, n):",
-        "bvh-tiny-2D and state_survives_motion",
+        "bvh-tiny-2D and (motion_of_every_length or generated_scenes)",
     ),
     Mutation(
         "closed ray test: the end of what is met",
