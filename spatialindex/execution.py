@@ -33,7 +33,6 @@ __all__ = [
     "NO_COUNTS",
     "NO_LIMIT",
     "NO_ROWS",
-    "SMALLEST_CHUNK",
     "WORTH_THREADS",
     "check_workers",
     "chunks",
@@ -52,15 +51,13 @@ NO_COUNTS = np.empty(0, np.int64)
 NO_LIMIT = 2**62
 """A limit that no answer reaches."""
 
-SMALLEST_CHUNK = 64
-"""Items of a piece, each quickly done: fewer cost more to hand to a thread than to do."""
-
 WORTH_THREADS = 2**15
 """Rows below which handing work to threads costs more than it saves."""
 
 T = TypeVar("T")
 
 _CHUNKS_A_WORKER = 8  # more chunks than workers: an uneven scene still keeps them all busy
+_SMALLEST_CHUNK = 64  # items, each quickly done: fewer cost more to hand to a thread than to do
 _MOST_THREADS = 64  # of a pool, whatever is asked for
 _LARGEST_GUESS = 2**26  # rows of a buffer that is not known to be filled: half a gigabyte
 _WORTH_A_SAMPLE = 256  # items of a piece whose answer is estimated before it is made
@@ -88,7 +85,7 @@ def check_workers(workers: int) -> int:
     return int(workers)
 
 
-def chunks(n: int, workers: int, smallest: int = SMALLEST_CHUNK) -> list[tuple[int, int]]:
+def chunks(n: int, workers: int, smallest: int = _SMALLEST_CHUNK) -> list[tuple[int, int]]:
     """Cut ``range(n)`` into consecutive pieces of `smallest` and more for that many workers."""
     pieces = 1 if workers == 1 else min(workers * _CHUNKS_A_WORKER, max(1, n // smallest))
     edges = [n * i // pieces for i in range(pieces + 1)]
@@ -96,7 +93,7 @@ def chunks(n: int, workers: int, smallest: int = SMALLEST_CHUNK) -> list[tuple[i
 
 
 def run_chunks(
-    task: Callable[[int, int], T], n: int, workers: int, smallest: int = SMALLEST_CHUNK
+    task: Callable[[int, int], T], n: int, workers: int, smallest: int = _SMALLEST_CHUNK
 ) -> list[T]:
     """Run ``task(start, stop)`` over pieces of ``range(n)``; results in the order of the pieces.
 
@@ -109,10 +106,10 @@ def run_chunks(
     done: dict[int, T] = {}
 
     def work() -> None:
-        while todo:
+        while True:
             try:
                 i, piece = todo.popleft()
-            except IndexError:  # another thread took the last one
+            except IndexError:  # some thread took the last one
                 return
             done[i] = task(*piece)
 
@@ -162,7 +159,6 @@ def collect_rows(
     limit: int,
     workers: int = 1,
     guess: int = 0,
-    smallest: int = SMALLEST_CHUNK,
 ) -> NDArray[np.int32]:
     """Run ``fill(start, stop, out) -> count`` over ``range(n)`` and return all ``(m, 2)`` rows.
 
@@ -179,8 +175,6 @@ def collect_rows(
         Number of threads.
     guess : int
         Expected number of rows, a good size for the first buffers.
-    smallest : int
-        Items of a piece at least.
 
     Raises
     ------
@@ -196,7 +190,7 @@ def collect_rows(
         first, last = (expected * i // max(n, 1) for i in (start, stop))
         return _collect_piece(fill, start, stop, room[first:last], budget, n)
 
-    parts = run_chunks(piece, n, workers, smallest)
+    parts = run_chunks(piece, n, workers)
     return parts[0] if len(parts) == 1 else _joined(parts, workers)
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -273,9 +273,9 @@ PEERS: tuple[Peer, ...] = (Shapely(), Geoindex(), Rtree(), Scipy())
 """All peers, in the order in which tables show them."""
 
 
-def installed() -> tuple[Peer, ...]:
+def installed(peers: Iterable[Peer] = PEERS) -> tuple[Peer, ...]:
     """Return those that can be imported."""
-    return tuple(peer for peer in PEERS if importlib.util.find_spec(peer.module) is not None)
+    return tuple(peer for peer in peers if importlib.util.find_spec(peer.module) is not None)
 
 
 def answers(peer: Peer, method: str) -> bool:

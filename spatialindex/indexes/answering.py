@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Answering"]
 
+_ROWS_A_REGION = 16  # of the answer, expected: a good size for the first buffers
+
 
 class Answering(ABC):
     """The questions of a `spatialindex.protocol.Structure`, all but pairs.
@@ -39,8 +41,6 @@ class Answering(ABC):
     """
 
     table: ObjectTable
-    _expected: ClassVar[int] = 16
-    """Rows of the answer to one region: a good size for the first buffers."""
 
     @abstractmethod
     def _answer(
@@ -91,7 +91,7 @@ class Answering(ABC):
             return self._answer(ask, order, (start, stop), NO_COUNTS, out, limit)
 
         n = len(ask.cull)
-        return collect_rows(fill, n, limit=limit, workers=workers, guess=self._expected * n)
+        return collect_rows(fill, n, limit=limit, workers=workers, guess=_ROWS_A_REGION * n)
 
     def _count(self, ask: Ask, counts: NDArray[np.int64], workers: int) -> None:
         """Add to the counts of all rows."""

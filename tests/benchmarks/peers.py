@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -60,7 +59,7 @@ PEERS: tuple[Peer, ...] = (*comparison.peers.PEERS, Embree())
 
 def installed() -> tuple[Peer, ...]:
     """Return those that can be imported."""
-    return tuple(peer for peer in PEERS if importlib.util.find_spec(peer.module) is not None)
+    return comparison.peers.installed(PEERS)
 
 
 def peers(settings: Settings, ndim: int, n: int, *methods: str) -> list[Peer]:

@@ -44,10 +44,16 @@ class Rays(Case):
         return np.arange(len(self.boxes))
 
     @cached_property
+    def bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Lower and upper bounds of everything."""
+        ndim = self.scene.ndim
+        return self.boxes[:, :ndim].min(axis=0), self.boxes[:, ndim:].max(axis=0)
+
+    @cached_property
     def extent(self) -> float:
         """The longest edge of the box around everything."""
-        ndim = self.scene.ndim
-        return float(np.max(self.boxes[:, ndim:].max(axis=0) - self.boxes[:, :ndim].min(axis=0)))
+        lower, upper = self.bounds
+        return float(np.max(upper - lower))
 
     @cached_property
     def origins(self) -> NDArray[np.float64]:
@@ -74,7 +80,7 @@ class Rays(Case):
     def view(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Planes of what a camera sees that looks along the first axis, a quarter of the world."""
         ndim = self.scene.ndim
-        lower, upper = self.boxes[:, :ndim].min(axis=0), self.boxes[:, ndim:].max(axis=0)
+        lower, upper = self.bounds
         eye = (lower + upper) / 2
         eye[0] = lower[0]
         forward = np.zeros(ndim)
@@ -97,7 +103,7 @@ class _RaysFromOutside(Rays):
     @cached_property
     def origins(self) -> NDArray[np.float64]:
         """Points on the sphere."""
-        lower, upper = self._bounds
+        lower, upper = self.bounds
         rng = np.random.default_rng((self.settings.seed, self.count, 1))
         ways = rng.normal(size=(self.count, self.scene.ndim))
         ways *= np.linalg.norm(upper - lower) / np.linalg.norm(ways, axis=1, keepdims=True)
@@ -111,14 +117,9 @@ class _RaysFromOutside(Rays):
     @cached_property
     def directions(self) -> NDArray[np.float64]:
         """Directions, as long as it is to the point."""
-        lower, upper = self._bounds
+        lower, upper = self.bounds
         rng = np.random.default_rng((self.settings.seed, self.count, 2))
         return rng.uniform(lower, upper, (self.count, self.scene.ndim)) - self.origins
-
-    @cached_property
-    def _bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        ndim = self.scene.ndim
-        return self.boxes[:, :ndim].min(axis=0), self.boxes[:, ndim:].max(axis=0)
 
 
 def groups(settings: Settings) -> Iterator[Group]:
