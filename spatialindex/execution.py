@@ -60,7 +60,7 @@ _CHUNKS_A_WORKER = 8  # more chunks than workers: an uneven scene still keeps th
 _SMALLEST_CHUNK = 64  # items, each quickly done: fewer cost more to hand to a thread than to do
 _MOST_THREADS = 64  # of a pool, whatever is asked for
 _LARGEST_GUESS = 2**26  # rows of a buffer that is not known to be filled: half a gigabyte
-_WORTH_A_SAMPLE = 256  # items of a piece whose answer is estimated before it is made
+_WORTH_A_SAMPLE = 1024  # items of a piece whose answer is estimated before it is made
 _LEARNT = 31 * 2**20  # bytes: the C library of Linux learns from blocks of up to 32 MiB
 
 _pools: dict[int, ThreadPoolExecutor] = {}
@@ -99,8 +99,10 @@ def run_chunks(
 
     A piece has `smallest` items or more: pass 1 where a single one is work enough for a thread.
     """
+    if workers == 1:
+        return [task(0, n)]
     pieces = chunks(n, workers, smallest)
-    if workers == 1 or len(pieces) < 2:
+    if len(pieces) < 2:
         return [task(start, stop) for start, stop in pieces]
     todo = deque(enumerate(pieces))
     done: dict[int, T] = {}
@@ -185,6 +187,8 @@ def collect_rows(
     # of the calling thread, whose memory is reused: that of another comes new from the system
     expected = min(max(guess, 0), limit, _LARGEST_GUESS) + 64
     room = np.empty((expected, 2), SLOT_DTYPE)
+    if workers == 1:
+        return _collect_piece(fill, 0, n, room, budget, n)
 
     def piece(start: int, stop: int) -> NDArray[np.int32]:
         first, last = (expected * i // max(n, 1) for i in (start, stop))

@@ -12,7 +12,6 @@ Options that mean the same in a table without sleepers or sensors share their ro
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -115,14 +114,17 @@ def closed(rows: NDArray[np.int64]) -> NDArray[np.int64]:
     return rows
 
 
-@contextmanager
-def opened(rows: NDArray[np.int64]) -> Iterator[None]:
+class opened:  # noqa: N801 - a context manager
     """Let a kernel read rows that are read-only for users: to it they are as any others."""
-    rows.flags.writeable = True
-    try:
-        yield
-    finally:
-        rows.flags.writeable = False
+
+    def __init__(self, rows: NDArray[np.int64]) -> None:
+        self._rows = rows
+
+    def __enter__(self) -> None:
+        self._rows.flags.writeable = True
+
+    def __exit__(self, *_: object) -> None:
+        self._rows.flags.writeable = False
 
 
 class KeptAnswers:

@@ -75,21 +75,21 @@ def named_rows(
     if not sort:
         run_chunks(unpack, n, workers)
         return out
-    other = np.empty_like(keys)
-    if not top:
-        keys = sorting.sort_keys(keys, other, 0, shift)
-        unpack(0, n)
-        return out
-    starts = np.empty((1 << top) + 1, np.int64)
-    sorting.place_tops(tops, starts)
+    scratch = np.empty_like(keys)
+    starts = np.array([0, n])
+    if top:
+        starts = np.empty((1 << top) + 1, np.int64)
+        sorting.place_tops(tops, starts)
 
-    def deal(start: int, stop: int) -> None:
-        sorting.deal_keys(keys, start, stop, shift, tops[borders.index(start)], other)
+        def deal(start: int, stop: int) -> None:
+            sorting.deal_keys(keys, start, stop, shift, tops[borders.index(start)], scratch)
+
+        run_chunks(deal, n, workers)
+        keys, scratch = scratch, keys
 
     def finish(first: int, last: int) -> None:
         names = (high.names, low.names)
-        sorting.finish_buckets(other, keys, starts, first, last, shift, bits, *names, out)
+        sorting.finish_buckets(keys, scratch, starts, first, last, shift, bits, *names, out)
 
-    run_chunks(deal, n, workers)
     run_chunks(finish, 1 << top, workers, smallest=1)
     return out

@@ -47,7 +47,6 @@ __all__ = ["Changes", "Labels", "ObjectTable", "as_flags", "as_ids", "as_layers"
 
 _ADDED, _REMOVED, _MOVED, _RESTATED, _TOUCHED = 1, 2, 4, 8, 128  # bits of a pending slot
 _KINDS = (_ADDED, _REMOVED, _MOVED, _RESTATED)  # as the fields of Changes
-_FEW_ROWS = 512  # scattered rows below which NumPy is as fast as a call of a kernel
 _MANY = 8192  # slots whose arrays are worth reusing memory for
 _SPARE_SLOTS = 1024  # slots an identity table may leave empty whatever its size
 _LARGEST_ID = np.iinfo(np.int64).max
@@ -100,7 +99,8 @@ def as_ids(ids: ArrayLike, *, name: str = "ids") -> NDArray[np.int64]:
         value = int(array.reshape(-1)[row])
         where = f"{name}[{row}]" if array.ndim else name
         raise InvalidArgumentError(f"{where} is {value}: ids are integers from 0 to 2**63 - 1")
-    return np.ascontiguousarray(array, dtype=ID_DTYPE).reshape(array.shape)
+    checked = np.ascontiguousarray(array, dtype=ID_DTYPE).reshape(array.shape)
+    return checked if checked.flags.carray else checked.copy()  # another layout compiles again
 
 
 def as_layers(value: ArrayLike, n: int, *, name: str) -> NDArray[np.uint64]:
@@ -245,6 +245,10 @@ class ObjectTable:
         """Boxes by slot that structures cover and that decide pairs, ``(capacity, 2*ndim)``."""
         return self.boxes
 
+    def covers_of(self, slots: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return a copy of what slots cover, ``(n, 2*ndim)``; ``cover[slots]`` takes five times."""
+        return self.cover.take(slots, axis=0)
+
     @property
     def nbytes(self) -> int:
         """Memory in bytes."""
@@ -279,36 +283,32 @@ class ObjectTable:
         Raises `UnknownIdError` for an id that is not there and, with `once`, `DuplicateIdError` for
         an id that is in the batch twice.
         """
-        slots = self.find(ids)
-        if slots.size and slots.min() < 0:
+        slots, are_there, ascend = self._find(ids)
+        if not are_there:
             row = int(np.flatnonzero(slots < 0)[0])
             where = f"ids[{row}]" if len(ids) > 1 else "id"
             raise UnknownIdError(
                 f"{where} is {int(ids[row])}, which is not in the index of {len(self)} objects; "
                 "insert it first"
             )
-        if once:
+        if once and not ascend:
             _refuse_repeats(ids)
         return slots
 
     def find(self, ids: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return the slot of each id, -1 where there is none."""
+        return self._find(ids)[0]
+
+    def _find(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.int32], bool, bool]:
+        """Return the slot of each id, or -1, whether all are there, and whether ids ascend."""
+        slots = np.empty(len(ids), SLOT_DTYPE)
         if self._is_mapped:
             from spatialindex.kernels.idmap import find_ids
 
-            slots = np.empty(len(ids), SLOT_DTYPE)
-            find_ids(self._map_ids, self._map_slots, ids, slots)
-            return slots
-        if not self.high:
-            return np.full(len(ids), -1, SLOT_DTYPE)
-        inside = ids < self.high
-        if inside.all():
-            there = self.slot_ids[ids] >= 0
-            if there.all():
-                return ids.astype(SLOT_DTYPE)
-            return np.where(there, ids, -1).astype(SLOT_DTYPE)
-        kept = np.where(inside, ids, 0)
-        return np.where(inside & (self.slot_ids[kept] >= 0), kept, -1).astype(SLOT_DTYPE)
+            return slots, *find_ids(self._map_ids, self._map_slots, ids, slots)
+        from spatialindex.kernels.rows import find_rows
+
+        return slots, *find_rows(self.slot_ids, self.high, ids, slots)
 
     def member_slots(self, rows: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return the slots of ids in ``(m, 2)`` rows, -1 for ids that are gone; none: the ids."""
@@ -405,12 +405,11 @@ class ObjectTable:
         """Give slots, each once, new checked boxes."""
         rows = _as_rows(slots)
         done = 0
-        if rows is slots and len(slots) > _FEW_ROWS:
+        if rows is slots:
             from spatialindex.kernels.rows import move_rows
 
-            new = np.require(boxes, requirements=["C", "W"])
             mark = np.uint8(_MOVED | _TOUCHED)
-            done = move_rows(self.boxes, self._pending, slots, new, mark)
+            done = move_rows(self.boxes, self._pending, slots, boxes, mark)
             if done:
                 self._touched.append(slots[:done])
             slots = rows = slots[done:]
@@ -497,18 +496,20 @@ class ObjectTable:
         """Hand out the changes since the last call, None when there are none."""
         if not self._touched:
             return None
+        from spatialindex.kernels.rows import take_codes
+
         slots = self._touched[0] if len(self._touched) == 1 else np.concatenate(self._touched)
-        if len(slots) > 1 and not (slots[1:] > slots[:-1]).all():
-            slots = np.sort(slots)
         self._touched = []
-        rows = _as_rows(slots)
-        codes = self._pending[rows].copy()
-        self._pending[rows] = 0
-        if (codes == codes[0]).all():  # one kind of change: nothing to take apart
-            code, nothing = codes[0], slots[:0]
-            changes = (slots if code & bit else nothing for bit in _KINDS)
+        codes = np.empty(len(slots), np.uint8)
+        any_bits, all_bits, ascend = take_codes(self._pending, slots, codes)
+        if not ascend:
+            order = np.argsort(slots, kind="stable")
+            slots, codes = slots[order], codes[order]
+        if any_bits == all_bits:  # one kind of change: nothing to take apart
+            nothing = slots[:0]
+            changes = [slots if any_bits & bit else nothing for bit in _KINDS]
         else:
-            changes = (slots[(codes & bit) != 0] for bit in _KINDS)
+            changes = [slots[(codes & bit) != 0] for bit in _KINDS]
         return Changes(*changes)
 
     def _mark(self, slots: NDArray[np.int32], rows: Any, bit: int) -> None:

@@ -49,7 +49,7 @@ def ask_region(table: ObjectTable, region: Region) -> Ask:
 
 def ask_neighbours(table: ObjectTable, slots: NDArray[np.int32], rule: int) -> Ask:
     """Bundle the question whom slots touch: the pair rule, decided on the covering boxes."""
-    boxes = table.cover[slots]
+    boxes = table.covers_of(slots)
     return Ask(INTERSECTS, boxes, boxes, slots, np.uint64(0), rule, table.cover, table.state, True)
 
 

@@ -24,13 +24,21 @@ def _home(id_, last):
 
 @kernel
 def find_ids(keys, slots, ids, out):
-    """Write the slot of each id to int32 `out`, -1 for ids that are not there."""
+    """Write the slot of each id to int32 `out`, -1 where there is none.
+
+    Returns whether all are there, and whether ids ascend.
+    """
     last = keys.shape[0] - 1
+    is_there = True
+    ascend = True
     for i in range(ids.shape[0]):
+        ascend &= i == 0 or ids[i] > ids[i - 1]
         at = _home(ids[i], last)
         while keys[at] != ids[i] and keys[at] != -1:
             at = (at + 1) & last
         out[i] = slots[at] if keys[at] == ids[i] else -1
+        is_there &= keys[at] == ids[i]
+    return is_there, ascend
 
 
 @kernel

@@ -55,10 +55,13 @@ def route_slots(slots, boxes, state, limit, sure, present, dim, codes, is_sure):
     Boxes with an edge longer than `limit` are coarse. ``is_sure[i]``, uint8, is 1 for these, and
     where a box is in the bounds and no longer in any direction than what the part of its role is
     known to hold, float64 ``sure[role]``: lower and upper bounds, and edges. Returns whether
-    nothing changes: all are sure, and have their codes in `present` already.
+    nothing changes: all are sure, and have their codes in `present` already; the bits that any
+    code has, and those that all have.
     """
     ndim = len(dim)
     is_same = True
+    any_bits = 0
+    all_bits = 0xFF
     for i in range(slots.shape[0]):
         slot = slots[i]
         one = state[slot]
@@ -83,7 +86,9 @@ def route_slots(slots, boxes, state, limit, sure, present, dim, codes, is_sure):
         codes[i] = code
         is_sure[i] = ok
         is_same &= ok & (code == present[slot])
-    return is_same
+        any_bits |= code
+        all_bits &= code
+    return is_same, any_bits, all_bits
 
 
 @kernel

@@ -68,11 +68,14 @@ class RestNotes:
         """Memory in bytes."""
         return sum(slots.nbytes for slots in self._slots)
 
-    def note(self, slots: NDArray[np.int32], codes: NDArray[np.uint8], n_objects: int) -> None:
-        """Note slots with the codes that they have or had; too many are not worth noting."""
+    def note(self, slots: NDArray[np.int32], any_bits: int, n_objects: int) -> None:
+        """Note slots with the bits that any code has that they have or had.
+
+        Too many are not worth noting.
+        """
         if not self.is_known or not len(slots):
             return
-        self.is_disturbed = self.is_disturbed or bool((codes & RESTING).any())
+        self.is_disturbed = self.is_disturbed or bool(any_bits & RESTING)
         self._slots.append(slots)
         self._n_slots += len(slots)
         if self._n_slots > 4 * n_objects + _FEW_NOTES:

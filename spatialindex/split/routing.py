@@ -9,7 +9,7 @@ become coarse.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -85,6 +85,17 @@ def make_part(role: str, part: tuple[str, dict[str, Any]], view: RoleView) -> St
     return structure
 
 
+class Summary(NamedTuple):
+    """What the codes that some slots are to have amount to."""
+
+    is_same: bool
+    """Whether all have them already."""
+    any_bits: int
+    """Bits that any of the codes has."""
+    all_bits: int
+    """Bits that all of them have."""
+
+
 class Router:
     """Gives slots their codes.
 
@@ -131,20 +142,20 @@ class Router:
         """Choose the limit anew and return the codes that slots, all there are, are to have."""
         self._choose(slots)
         self._forget()
-        codes = self.routed(slots)
+        codes, _ = self.routed(slots)
         self._n_coarse = int(np.count_nonzero((codes & ROLE_BITS) == COARSE))
         return codes
 
-    def routed(self, slots: NDArray[np.int32]) -> NDArray[np.uint8]:
-        """Return the codes that slots are to have.
+    def routed(self, slots: NDArray[np.int32]) -> tuple[NDArray[np.uint8], Summary]:
+        """Return the codes that slots are to have, and their summary.
 
         A part is asked if it holds boxes that are larger, or elsewhere, than those that it is known
         to hold. What it does not hold well after all, since cells lie in another way, is still in
         it: this is about who is better off where, and decides no answer.
         """
-        codes, is_sure, is_same = self._sized(slots)
-        if is_same:
-            return codes
+        codes, is_sure, found = self._sized(slots)
+        if found.is_same:
+            return codes, found
         table = self._table
         for role in (STATIC, DYNAMIC):
             mine = ((codes & ROLE_BITS) == role) & (is_sure == 0)
@@ -152,13 +163,16 @@ class Router:
                 continue
             asked = slots if mine.all() else slots[mine]
             is_dense = len(asked) == table.high
-            boxes = table.cover[: table.high] if is_dense else table.cover[asked]
+            boxes = table.cover[: table.high] if is_dense else table.covers_of(asked)
             held = self._parts[role].holds(boxes)
             if held.all():
                 self._widen(role, boxes)
             else:
                 codes[np.flatnonzero(mine)[~held]] |= COARSE
-        return codes
+        is_same = np.array_equal(codes, self._roles.codes[slots])
+        any_bits = int(np.bitwise_or.reduce(codes, initial=0))
+        all_bits = int(np.bitwise_and.reduce(codes, initial=0xFF))
+        return codes, Summary(is_same, any_bits, all_bits)
 
     def _widen(self, role: int, boxes: NDArray[np.float64]) -> None:
         """Widen what a part is known to hold by some boxes that it does, if it holds the widest.
@@ -181,15 +195,17 @@ class Router:
         """Return the codes that slots have by their flags and extents, whatever parts hold."""
         return self._sized(slots)[0]
 
-    def _sized(self, slots: NDArray[np.int32]) -> tuple[NDArray[np.uint8], NDArray[np.uint8], bool]:
-        """Return codes by flags and extents, who is sure to be held, and if nothing changes."""
+    def _sized(
+        self, slots: NDArray[np.int32]
+    ) -> tuple[NDArray[np.uint8], NDArray[np.uint8], Summary]:
+        """Return codes by flags and extents, who is sure to be held, and what they amount to."""
         table = self._table
         codes, is_sure = np.empty(len(slots), np.uint8), np.empty(len(slots), np.uint8)
-        is_same = route_slots(
+        found = route_slots(
             *(slots, table.cover, table.state, self.limit, self._sure, self._roles.codes),
             *((0,) * table.ndim, codes, is_sure),
         )
-        return codes, is_sure, bool(is_same)
+        return codes, is_sure, Summary(*found)
 
     def _choose(self, slots: NDArray[np.int32]) -> None:
         """Choose the limit from the boxes of all slots."""

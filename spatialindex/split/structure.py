@@ -38,7 +38,7 @@ from spatialindex.outlines import Outlines, outlines_of
 from spatialindex.protocol import Single
 from spatialindex.results import PairCounts, StructureStats
 from spatialindex.split.resting import RestNotes
-from spatialindex.split.routing import Router, make_part
+from spatialindex.split.routing import Router, Summary, make_part
 from spatialindex.split.views import ROLES, Roles, RoleView
 
 if TYPE_CHECKING:
@@ -104,19 +104,27 @@ class SplitStructure:
         roles.follow_table()
         if not len(changes.added) and not len(changes.removed) and not router.is_outgrown():
             slots = _union(changes.moved, changes.restated)
-            codes = router.routed(slots)
-            if np.array_equal(codes, roles.codes[slots]):
-                self.rest.note(slots, codes, len(self.table))
-                self._pass_on(changes, slots, codes & np.uint8(ROLE_BITS))
+            codes, found = router.routed(slots)
+            if found.is_same:
+                self.rest.note(slots, found.any_bits, len(self.table))
+                self._pass_on(changes, slots, codes, found)
                 return
         self._reroute(changes)
 
     def _pass_on(
-        self, changes: Changes, slots: NDArray[np.int32], owners: NDArray[np.uint8]
+        self,
+        changes: Changes,
+        slots: NDArray[np.int32],
+        codes: NDArray[np.uint8],
+        found: Summary,
     ) -> None:
         """Hand each change to its part when nobody goes from one to another."""
+        owner = found.all_bits & ROLE_BITS
+        if owner == found.any_bits & ROLE_BITS:  # all are of one part
+            self.parts[owner].apply(changes)
+            return
         for role, part in self.parts.items():
-            mine = owners == role
+            mine = (codes & np.uint8(ROLE_BITS)) == role
             if mine.any():
                 moved = _those(changes.moved, slots, mine)
                 part.apply(
@@ -128,7 +136,7 @@ class SplitStructure:
         roles, router = self.roles, self._router
         removed = changes.removed
         left = roles.codes[removed]
-        self.rest.note(removed, left, len(self.table))
+        self._note(removed, left)
         left = left & np.uint8(ROLE_BITS)
         roles.set(removed, 0)
         slots = changed = _union(changes.added, changes.moved, changes.restated)
@@ -138,8 +146,8 @@ class SplitStructure:
             before = roles.codes[slots]
             roles.set(slots, router.routed_afresh(slots))
         elif len(slots):
-            roles.set(slots, router.routed(slots))
-        self.rest.note(changed, was | roles.codes[changed], len(self.table))
+            roles.set(slots, router.routed(slots)[0])
+        self._note(changed, was | roles.codes[changed])
         if router.is_outgrown():
             self.rebuild()
             return
@@ -149,6 +157,10 @@ class SplitStructure:
             mine = goes.of(role, gone, changes)
             if any(map(len, mine)):
                 part.apply(mine)
+
+    def _note(self, slots: NDArray[np.int32], codes: NDArray[np.uint8]) -> None:
+        """Note changed slots with the codes that they have or had."""
+        self.rest.note(slots, int(np.bitwise_or.reduce(codes, initial=0)), len(self.table))
 
     def rebuild(self) -> None:
         """Choose anew who belongs where and build all parts from the table."""

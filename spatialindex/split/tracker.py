@@ -166,11 +166,13 @@ class Comparison:
             while True:
                 out = [np.empty((n, 2), ID_DTYPE) for n in room]
                 compare_rows(*old, *new, renewed, *out, counts)
-                sizes = [int(counts[i]) for i in (0, 2, 1, 3)]
-                if all(size <= n for size, n in zip(sizes, room, strict=True)):
+                began, sensor_began, ended, sensor_ended = counts.tolist()
+                sizes = [began, ended, sensor_began, sensor_ended]
+                larger = [max(pair) for pair in zip(room, sizes, strict=True)]
+                if larger == room:
                     self._room = [max(2 * size, _FEW_EVENTS) for size in sizes]
-                    return tuple(a[:n].copy() for a, n in zip(out, sizes, strict=True))
-                room = sizes
+                    return tuple([a[:n].copy() for a, n in zip(out, sizes, strict=True)])
+                room = larger
 
 
 def _checked_rows(pairs: Any) -> NDArray[np.int64]:

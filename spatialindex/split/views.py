@@ -208,6 +208,10 @@ class RoleView:
         """The id in each slot, -1 in a free one."""
         return self._table.slot_ids
 
+    def covers_of(self, slots: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return a copy of what slots cover, ``(n, 2*ndim)``."""
+        return self._table.covers_of(slots)
+
     def pair_rule(self, among: str, sensors: str) -> int:
         """Return the rule of `kernels.decide` for these options."""
         return self._table.pair_rule(among, sensors)

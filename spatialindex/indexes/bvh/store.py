@@ -160,7 +160,7 @@ class TreeStore:
     def change(self, slots: NDArray[np.int32]) -> None:
         """Give slots their present boxes; those that are not in the tree enter."""
         self._follow_table()
-        boxes = self.table.cover[slots]
+        boxes = self.table.covers_of(slots)
         done = 0
         while True:
             done = members.change_slots(

@@ -84,7 +84,7 @@ class TreeStructure(Answering):
         if not n:
             store.reset(1)
         else:
-            boxes = table.cover[:n] if n == table.high else table.cover[slots]
+            boxes = table.cover[:n] if n == table.high else table.covers_of(slots)
             build = self._build_by
             if build == "sah" or (build == "auto" and n <= _MOST_CUT and not is_urgent):
                 store.build_cut(slots, boxes)

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spatialindex.kernels.edges import edge_costs, measure_sample
+from spatialindex.kernels.grid.build import lay_out_keys
 from spatialindex.kernels.grid.cells import LARGEST_CELL
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MOST_PLACES", "choose_dense", "choose_edge", "key_bits", "key_layout"]
+__all__ = ["MOST_PLACES", "choose_dense", "choose_edge", "key_layout"]
 
 _SAMPLE = 256  # boxes that the choice of an edge looks at, and one in 64 more
 _MOST_EDGES = 32  # edges that the choice compares
-_TILE_BITS = {2: 3, 3: 2}  # cells of a tile along an axis, as a power of two: 64 cells a tile
 
 
 def choose_edge(boxes: NDArray[np.float64], max_cells: int) -> float:
@@ -143,29 +143,11 @@ def _share_outside(boxes: NDArray[np.float64], edge: float, bounds: NDArray[np.f
     return 1.0 - float(inside.all(axis=1).mean())
 
 
-def key_layout(found: NDArray[np.int64]) -> NDArray[np.int64] | None:
-    """Lay out 31-bit keys of cells between bounds, tile by tile; None when they do not fit.
+def key_layout(found: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
+    """Lay out keys of cells between bounds, see `kernels.grid.build.lay_out_keys`, and their bits.
 
-    Tiles of 64 cells are numbered along the axes, and so are the cells in a tile. With bounds
-    (0, 0) and (15, 15), cell (9, 2) is cell (1, 2) of tile (1, 0): key ``1 0 001 010`` in binary.
+    `found` is as `kernels.grid.cells.cell_ranges` has it. Keys fit in `kernels.grid.build.KEY_BITS`
+    or the layout is of no use.
     """
-    lowest, highest = found[2:5], found[5:8]
-    bits = [int(b - a).bit_length() if b >= a else 0 for a, b in zip(lowest, highest, strict=True)]
-    if sum(bits) > 31:
-        return None
-    tile = _TILE_BITS[2 if bits[2] == 0 else 3]
-    layout = np.zeros((3, 5), np.int64)
-    layout[:, 0] = lowest
-    layout[:, 1] = [min(b, tile) for b in bits]
-    layout[:, 4] = bits - layout[:, 1]
-    place = 0
-    for column, width in ((3, 1), (2, 4)):
-        for d in (2, 1, 0):
-            layout[d, column] = place
-            place += int(layout[d, width])
-    return layout
-
-
-def key_bits(layouts: NDArray[np.int64]) -> int:
-    """Return how many bits the keys of layouts ``(number, 3, 5)`` have at most."""
-    return int(layouts[:, :, [1, 4]].sum(axis=(1, 2)).max())
+    layout = np.empty((3, 5), np.int64)
+    return layout, int(lay_out_keys(found, layout))

@@ -8,7 +8,6 @@ import numpy as np
 
 from spatialindex.constants import SLOT_DTYPE
 from spatialindex.indexes.asking import axes
-from spatialindex.indexes.grid.choosing import key_bits
 from spatialindex.kernels.grid import build, cells, members
 from spatialindex.kernels.simd import LANES
 from spatialindex.kernels.sorting import sort_keys
@@ -150,29 +149,27 @@ class CellStore:
         ranges: NDArray[Any],
         n_entries: int,
         layouts: NDArray[np.int64],
+        place: int,
         which: NDArray[np.int16] = _ONE_LAYOUT,
         fine: int = 0,
         dense: NDArray[np.int64] | None = None,
     ) -> None:
         """Make the cells and members of all slots of the table, cell by cell.
 
-        Layouts tell how cells become keys, see `choosing.key_layout`, and `which` which one a row
-        has and where in its cell it begins, with `fine` bits, see `build.list_entries`.
+        Layouts tell how cells become keys of at most `place` bits, see `choosing.key_layout`, and
+        `which` which one a row has and where in its cell it begins, with `fine` bits, see
+        `build.list_entries`.
         """
         dim = axes(self.table)
         keys = np.empty(n_entries, np.uint64)
-        place = key_bits(layouts)
         build.list_entries(ranges, layouts, which, place, fine, dim, keys)
         bits = place + (len(layouts) - 1).bit_length() + fine
         keys = sort_keys(keys, np.empty_like(keys), 32, bits)
         n_cells, n_blocks = build.count_cells(keys, fine)
         self.reset(int(n_blocks) + len(slots) // 32, int(n_cells), dense)
-        cells.note_ranges(self.arrays.meta, ranges, dim)
-        is_full = len(slots) == self.table.high
-        self.arrays.ranges[: self.table.high][slice(None) if is_full else slots] = ranges
         self._list(slots)
-        named = _ROWS_ARE_SLOTS if is_full else slots
-        build.fill_cells(self.arrays, named, boxes, keys, layouts, place, fine, dim)
+        named = _ROWS_ARE_SLOTS if len(slots) == self.table.high else slots
+        build.fill_cells(self.arrays, named, boxes, ranges, keys, layouts, place, fine, dim)
 
     def enter(
         self, slots: NDArray[np.int32], boxes: NDArray[np.float64], ranges: NDArray[Any]

@@ -33,6 +33,7 @@ from spatialindex.indexes.packed import PackedList
 from spatialindex.kernels.decide import CAST, PLANES
 from spatialindex.kernels.grid import ask as kernels
 from spatialindex.kernels.grid import cells
+from spatialindex.kernels.grid.build import KEY_BITS
 from spatialindex.kernels.grid.planes import inside_planes
 from spatialindex.kernels.grid.rays import all_hits, first_hits
 from spatialindex.kernels.grid.rings import nearest_in_cells
@@ -181,12 +182,13 @@ class GridStructure(Answering):
         table, store = self.table, self._store
         slots = table.live_slots()
         n = len(slots)
-        boxes = table.cover[:n] if n == table.high else table.cover[slots]
+        boxes = table.cover[:n] if n == table.high else table.covers_of(slots)
         is_due = not self._n_chosen / 2 < n <= 2 * self._n_chosen or self._is_outgrown()
         if n and is_due:
             self.edge, self._limits = self._choose(boxes)
         self._rebuilds += 1
-        self._wide.clear()
+        if len(self._wide):
+            self._wide.clear()
         if self.edge is None or not n:
             self._n_chosen = 0
             store.reset()
@@ -202,13 +204,13 @@ class GridStructure(Answering):
         if is_due:
             self._n_chosen, self._n_left_out = n, int(found[0])
         dense = self._limits if self._is_dense else None
-        layout = key_layout(found)
+        layout, bits = key_layout(found)
         n_entries = int(found[1])
-        if layout is None or n_entries > _MOST_ENTRIES * n or n >= 2**29:
+        if bits > KEY_BITS or n_entries > _MOST_ENTRIES * n or n >= 2**29:
             store.reset(n, n, dense)
             store.enter(slots, boxes, ranges)
         else:
-            store.build(slots, boxes, ranges, n_entries, layout[None], dense=dense)
+            store.build(slots, boxes, ranges, n_entries, layout[None], bits, dense=dense)
         self._crowding = store.crowding()
         if found[0]:
             self._wide.change(added=slots[ranges[:, 0] == cells.WIDE])
@@ -222,14 +224,14 @@ class GridStructure(Answering):
 
     def _add(self, slots: NDArray[np.int32]) -> None:
         """Take new slots in."""
-        boxes = self.table.cover[slots]
+        boxes = self.table.covers_of(slots)
         ranges = self._present_ranges(boxes)
         self._wide.change(added=slots[ranges[:, 0] == cells.WIDE])
         self._store.enter(slots, boxes, ranges)
 
     def _move(self, slots: NDArray[np.int32]) -> None:
         """Move slots between cells; those that were or become wide leave and enter."""
-        boxes = self.table.cover[slots]
+        boxes = self.table.covers_of(slots)
         ranges = self._present_ranges(boxes)
         was_wide = self._store.is_wide(slots)
         is_wide = ranges[:, 0] == cells.WIDE
@@ -378,7 +380,7 @@ class GridStructure(Answering):
     def outlines(self) -> Outlines:
         """Return the occupied cells, and the box around wide objects."""
         slots = self._wide.slots
-        wide = Outlines.around("wide", self.table.cover[slots], slots)
+        wide = Outlines.around("wide", self.table.covers_of(slots), slots)
         return (
             wide
             if self.edge is None
@@ -390,7 +392,7 @@ class GridStructure(Answering):
         slots = self.table.live_slots()
         ranges = np.empty((0, 2 * self.table.ndim), np.int32)
         if len(slots):
-            ranges = self._present_ranges(self.table.cover[slots])
+            ranges = self._present_ranges(self.table.covers_of(slots))
         wide = ranges[:, 0] == cells.WIDE
         self._wide.validate(slots[wide])
         check_members(self._store.arrays, self.table.cover, slots, ranges)

@@ -12,13 +12,14 @@ from spatialindex.indexes.answering import Answering
 from spatialindex.indexes.asking import axes, count_verdicts
 from spatialindex.indexes.curve import best_along_curve, box_order
 from spatialindex.indexes.grid.checking import check_members
-from spatialindex.indexes.grid.choosing import key_bits, key_layout
+from spatialindex.indexes.grid.choosing import key_layout
 from spatialindex.indexes.grid.outlines import cell_boxes, occupied_cells
 from spatialindex.indexes.grid.store import CellStore
 from spatialindex.indexes.hierarchical_grid.choosing import choose_finest
 from spatialindex.indexes.hierarchical_grid.levels import Levels
 from spatialindex.kernels.decide import CAST, PLANES
 from spatialindex.kernels.grid import cells
+from spatialindex.kernels.grid.build import KEY_BITS
 from spatialindex.kernels.levels import ask as asking
 from spatialindex.kernels.levels import pairs as pairing
 from spatialindex.kernels.levels import reach as reaching
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LevelStructure"]
 
-_KEY_BITS = 31  # of a cell in an entry of a bulk build
 _CROWDED = 128  # members of a cell among which one is searched for as long as it takes to move it
 
 
@@ -150,7 +150,7 @@ class LevelStructure(Answering):
         table, store = self.table, self._store
         slots = table.live_slots()
         n = len(slots)
-        boxes = table.cover[:n] if n == table.high else table.cover[slots]
+        boxes = table.cover[:n] if n == table.high else table.covers_of(slots)
         if n and not self._n_chosen / 2 < n <= 2 * self._n_chosen:
             self._finest = choose_finest(boxes) if self._given is None else self._given
             self._n_chosen = n
@@ -162,29 +162,27 @@ class LevelStructure(Answering):
             return
         placed = self._place(boxes)
         self._levels.enter(placed.ranges, placed.numbers, placed.counts)
-        layouts = self._layouts()
+        layouts, place = self._layouts()
         if layouts is None or n >= 2**29:
             store.reset(n, n)
             store.enter(slots, boxes, placed.ranges)
         else:
             which = (self._levels.index_of[placed.numbers] << FINE) | placed.begins
-            store.build(slots, boxes, placed.ranges, placed.n_entries, layouts, which, FINE)
+            store.build(slots, boxes, placed.ranges, placed.n_entries, layouts, place, which, FINE)
         self._crowding = store.crowding()
 
-    def _layouts(self) -> NDArray[np.int64] | None:
-        """Lay out keys of the cells of all levels, None when they do not fit."""
-        layouts = []
+    def _layouts(self) -> tuple[NDArray[np.int64] | None, int]:
+        """Lay out keys of the cells of all levels, None when they do not fit, and their bits."""
+        layouts, place = [], 0
         for meta in self._levels.metas:
             bounds = meta[cells.LOWEST - 2 : cells.LOWEST + 6].copy()
             bounds[2 + self.table.ndim : 5] = bounds[5 + self.table.ndim :] = 0
-            layout = key_layout(bounds)
-            if layout is None:
-                return None
+            layout, bits = key_layout(bounds)
             layout[0, 0] += meta[cells.SHIFT]
             layouts.append(layout)
-        stacked = np.array(layouts)
-        bits = key_bits(stacked) + (len(stacked) - 1).bit_length()
-        return stacked if bits + FINE <= _KEY_BITS else None
+            place = max(place, bits)
+        is_fitting = place + (len(layouts) - 1).bit_length() + FINE <= KEY_BITS
+        return np.array(layouts) if is_fitting else None, place
 
     def _remove(self, slots: NDArray[np.int32]) -> None:
         """Take slots out of their cells."""
@@ -199,14 +197,14 @@ class LevelStructure(Answering):
 
     def _add(self, slots: NDArray[np.int32]) -> None:
         """Take new slots in."""
-        boxes = self.table.cover[slots]
+        boxes = self.table.covers_of(slots)
         placed = self._place(boxes)
         self._levels.enter(placed.ranges, placed.numbers, placed.counts)
         self._store.enter(slots, boxes, placed.ranges)
 
     def _move(self, slots: NDArray[np.int32]) -> None:
         """Move slots between cells, of one level or of two."""
-        boxes = self.table.cover[slots]
+        boxes = self.table.covers_of(slots)
         placed = self._place(boxes)
         before = self._present_levels(slots)
         self._levels.enter(placed.ranges, placed.numbers, placed.counts)
@@ -330,7 +328,7 @@ class LevelStructure(Answering):
         ranges = np.empty((0, 2 * self.table.ndim), np.int64)
         numbers = np.empty(0, np.int64)
         if len(slots):
-            placed = self._place(self.table.cover[slots])
+            placed = self._place(self.table.covers_of(slots))
             ranges, numbers = placed.ranges, placed.numbers.astype(np.int64)
         self._levels.validate(numbers, ranges)
         check_members(self._store.arrays, self.table.cover, slots, ranges)

@@ -175,7 +175,7 @@ class NodeStore:
         work = self._work(n, len(heads) + n // (self.leaf_size + 1) + 1)
         slots = np.empty(n, SLOT_DTYPE)
         build.take_out(self.arrays, heads, slots, work, axes(self.table))
-        boxes = self.table.cover[slots]
+        boxes = self.table.covers_of(slots)
         build.list_rows(boxes, self.looseness, work, axes(self.table))
         self._run(work, slots, boxes, is_bulk=False)
 

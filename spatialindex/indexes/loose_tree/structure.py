@@ -99,7 +99,7 @@ class LooseTreeStructure(Answering):
         slots = table.live_slots()
         n = len(slots)
         self._rebuilds += 1
-        self._store.build(slots, table.cover[:n] if n == table.high else table.cover[slots])
+        self._store.build(slots, table.cover[:n] if n == table.high else table.covers_of(slots))
 
     # -- answering ----------------------------------------------------------------------------
 

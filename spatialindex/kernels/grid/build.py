@@ -9,14 +9,46 @@ Two boxes, one in cells (0, 0) and (0, 1), the other in (0, 1), make three entri
 import numpy as np
 
 from spatialindex.kernels.blocks import clear_lane
-from spatialindex.kernels.grid.cells import ENTRIES, USED_BLOCKS, WIDE, new_cell
+from spatialindex.kernels.grid.cells import ENTRIES, USED_BLOCKS, WIDE, new_cell, note_ranges
 from spatialindex.kernels.jit import inner_kernel, kernel
 from spatialindex.kernels.simd import LANES, pack8, prefetch
 
-__all__ = ["count_cells", "fill_cells", "list_entries"]
+__all__ = ["KEY_BITS", "count_cells", "fill_cells", "lay_out_keys", "list_entries"]
+
+KEY_BITS = 31
+"""Bits that the key of a cell may have."""
 
 _AHEAD = 24  # entries that a box is asked for before it is needed
+_TILE_BITS = 2  # cells of a tile along three axes, as a power of two; of two axes one bit more
 _ROW = 0x1FFFFFFF  # of an entry: the row of its range
+
+
+@kernel
+def lay_out_keys(found, layout):
+    """Lay out keys of the cells between bounds, tile by tile; return how many bits they have.
+
+    Tiles of 64 cells are numbered along the axes, and so are the cells in a tile. With bounds
+    (0, 0) and (15, 15), cell (9, 2) is cell (1, 2) of tile (1, 0): key ``1 0 001 010`` in binary.
+    `found` is as `cells.cell_ranges` has it, `layout` is int64 ``(3, 5)``, an axis a row: lowest
+    cell; bits of a cell within its tile; and where in the key the tile and the cell within the tile
+    go; bits of the tile.
+    """
+    is_flat = found[7] <= found[4]
+    for d in range(3):
+        bits = 0
+        while found[5 + d] - found[2 + d] >= 1 << bits:
+            bits += 1
+        layout[d, 0] = found[2 + d]
+        layout[d, 1] = min(bits, _TILE_BITS + 1 if is_flat else _TILE_BITS)
+        layout[d, 4] = bits - layout[d, 1]
+    place = 0
+    for d in range(2, -1, -1):
+        layout[d, 3] = place
+        place += layout[d, 1]
+    for d in range(2, -1, -1):
+        layout[d, 2] = place
+        place += layout[d, 4]
+    return place
 
 
 @inner_kernel
@@ -40,11 +72,10 @@ def list_entries(ranges, layouts, which, place, fine, dim, keys):
     """Write an entry for each cell of each range that is not wide: all memberships of a grid.
 
     An entry is 31 bits of the cell's key, 3 first-cell bits, and 29 bits of the row of the range.
-    A layout, int64 ``(3, 5)``, has an axis a row: lowest cell; bits of a cell within its tile; and
-    where in the key the tile and the cell within the tile go; bits of the tile. Row `i` has the one
-    of number ``which[i] >> fine``, which is in the key from bit `place` on; with `which` empty,
-    number 0. The low `fine` bits of ``which[i]`` tell where along x in its first cell the box
-    begins; they end the key, and are 0 in its other cells: so a cell's members are in that order.
+    Layouts are as `lay_out_keys` has them. Row `i` has that of number ``which[i] >> fine``, which
+    is in the key from bit `place` on; with `which` empty, number 0. The low `fine` bits of
+    ``which[i]`` tell where along x in its first cell the box begins; they end the key, and are 0 in
+    its other cells: so a cell's members are in that order.
     """
     ndim = len(dim)
     k = 0
@@ -95,14 +126,19 @@ def count_cells(keys, fine):
 
 
 @kernel
-def fill_cells(grid, slots, boxes, keys, layouts, place, fine, dim):
+def fill_cells(grid, slots, boxes, ranges, keys, layouts, place, fine, dim):
     """Create cells with their members from sorted entries. The grid is empty and has room.
 
     Row ``i`` of an entry is the box in row `i`, of ``slots[i]``, or of slot `i` when `slots` is
-    empty; layouts are as in `list_entries`. Blocks are filled one after the other, so that cells
-    near to one another lie near to one another.
+    empty; `ranges` and layouts are as in `list_entries`. Blocks are filled one after the other, so
+    that cells near to one another lie near to one another.
     """
     ndim = len(dim)
+    note_ranges(grid.meta, ranges, dim)
+    for i in range(ranges.shape[0]):
+        slot = np.int64(slots[i]) if slots.shape[0] else i
+        for c in range(2 * ndim):
+            grid.ranges[slot, c] = ranges[i, c]
     n = keys.shape[0]
     shift = np.uint64(32 + fine)
     block = -1
