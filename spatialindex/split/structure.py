@@ -49,7 +49,9 @@ if TYPE_CHECKING:
     from spatialindex.objects import ObjectTable
     from spatialindex.protocol import Region, Structure
 
-    _Plan = tuple[int, int, list[int], list[tuple[NDArray[np.int32], int]]]
+    _Within = tuple[int, int]  # a role, and the rule that pairs of its members need
+    _Across = tuple[NDArray[np.int32], int, int]  # who asks, the role asked, and the rule
+    _Plan = tuple[int, int, list[_Within], list[_Across]]
 
 __all__ = ["SplitStructure"]
 
@@ -191,39 +193,53 @@ class SplitStructure:
             return not roles.is_resting(role) or roles.has_sleepers(role)
         return True
 
-    def _able(self, slots: NDArray[np.int32], role: int, rule: int) -> NDArray[np.int32]:
-        """Return those of some slots that can be in a pair with a member of a role."""
+    def _able(
+        self, slots: NDArray[np.int32], role: int, rule: int
+    ) -> tuple[NDArray[np.int32], int]:
+        """Return those of some slots that can be in a pair with a member of a role, and its rule.
+
+        That need not look at who rests where each pair has a member that does not.
+        """
         roles = self.roles
         if not roles.count(role):
-            return _NO_SLOTS
+            return _NO_SLOTS, rule
         among = (rule & AMONG_BITS) >> AMONG_SHIFT
-        if not among or not roles.is_resting(role):
-            return slots
+        if not among or role == DYNAMIC:
+            return slots, rule & ~AMONG_BITS
+        is_resting = roles.is_resting(role)
+        if not is_resting or (among == _DYNAMIC_PAIRS and roles.has_sleepers(role)):
+            return slots, rule
         codes = roles.codes[slots]
         if among == _ACTIVE_PAIRS:
-            return np.asarray(slots[(codes & RESTING) == 0])
-        if roles.has_sleepers(role):
-            return slots
-        return np.asarray(slots[(codes & (RESTING | SLEEPING)) != RESTING])
+            able = (codes & RESTING) == 0
+        else:
+            able = (codes & (RESTING | SLEEPING)) != RESTING
+        return slots if able.all() else slots[able], rule & ~AMONG_BITS
 
-    def _plan(self, rule: int) -> tuple[list[int], list[tuple[NDArray[np.int32], int]]]:
-        """Return roles in which pairs can be, and who asks which part for pairs across.
+    def _plan(self, rule: int) -> tuple[list[_Within], list[_Across]]:
+        """Return in which roles pairs can be, and who asks which part for pairs across.
 
         Each pair across parts is found once. The plan is good until somebody's code changes.
         """
         roles = self.roles
         version, known, within, across = self._planned
         if version != roles.version or known != rule:
-            within = [role for role in ROLES if self._pairs_within(role, rule)]
+            within = [
+                (role, rule & ~AMONG_BITS if role == DYNAMIC else rule)
+                for role in ROLES
+                if self._pairs_within(role, rule)
+            ]
             across = []
             for one, two in _ACROSS:
                 if roles.count(one) and roles.count(two):
                     asking, asked = (
                         (one, two) if roles.count(one) <= roles.count(two) else (two, one)
                     )
-                    slots = self._able(roles.members(asking), asked, rule)
+                    slots, needed = self._able(roles.members(asking), asked, rule)
+                    if asking == DYNAMIC:
+                        needed &= ~AMONG_BITS
                     if len(slots):
-                        across.append((slots, asked))
+                        across.append((slots, asked, needed))
             self._planned = roles.version, rule, within, across
         return within, across
 
@@ -238,10 +254,11 @@ class SplitStructure:
     def pairs(self, rule: int, *, limit: int, workers: int = 1) -> NDArray[np.int32]:
         """Find pairs within each part, and across parts from the smaller side."""
         tasks: list[Callable[..., NDArray[np.int32]]] = [
-            partial(self.parts[role].pairs, rule) for role in self._plan(rule)[0]
+            partial(self.parts[role].pairs, needed) for role, needed in self._plan(rule)[0]
         ]
         tasks += [
-            partial(self.parts[asked].touching, slots, rule) for slots, asked in self._plan(rule)[1]
+            partial(self.parts[asked].touching, slots, needed)
+            for slots, asked, needed in self._plan(rule)[1]
         ]
         return _together(tasks, limit, workers)
 
@@ -251,9 +268,9 @@ class SplitStructure:
         """Ask each part for the slots that can have pairs in it."""
         tasks = []
         for role, part in self.parts.items():
-            able = self._able(slots, role, rule)
+            able, needed = self._able(slots, role, rule)
             if len(able):
-                tasks.append(partial(part.touching, able, rule))
+                tasks.append(partial(part.touching, able, needed))
         return _together(tasks, limit, workers)
 
     def query(self, region: Region, *, limit: int, workers: int = 1) -> NDArray[np.int32]:
@@ -345,8 +362,8 @@ class SplitStructure:
     def count_pairs(self, rule: int) -> PairCounts:
         """Add up what the parts count; of pairs across parts, met are those that overlap."""
         within, across = self._plan(rule)
-        counts = [self.parts[role].count_pairs(rule) for role in within]
-        for slots, asked in across:
+        counts = [self.parts[role].count_pairs(rule) for role, _ in within]
+        for slots, asked, _ in across:
             count = partial(self._count_touching, slots, self.parts[asked])
             met = count(0)
             counts.append(count_verdicts(count, rule, visits=met, candidates=met))
