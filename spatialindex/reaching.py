@@ -365,9 +365,10 @@ class Reaching(Content):
         rows, times = rows[:m], times[:m]
         if sort or is_one:
             out, ordered = np.empty((m, 2), ID_DTYPE), np.empty(m)
-            starts, slots = np.zeros(n + 1, np.int64), np.empty(m, SLOT_DTYPE)
-            scratch = starts, slots, np.empty(m), np.empty(m, ID_DTYPE)
-            order_hits(rows, times, table.slot_ids, *scratch, ordered, out)
+            scratch = np.empty(m), np.empty(m, ID_DTYPE), np.empty(m + 1, np.int64)
+            slot_ids = table.slot_ids if len(table.labels().of) else UNLABELLED
+            starts = np.zeros(n + 1, np.int64)
+            order_hits(rows, times, slot_ids, starts, *scratch, ordered, out)
             times = ordered
         else:
             out = named_rows(rows, 0, row_labels(UNLABELLED, n), table.labels(), sort=False)
