@@ -43,6 +43,7 @@ from spatialindex.kernels.simd.scratch import (
     local_ints,
     local_query,
     prefetch,
+    prefetch_block,
 )
 
 if PLAIN:
@@ -99,6 +100,7 @@ __all__ = [
     "pack8",
     "plane8",
     "prefetch",
+    "prefetch_block",
     "shrunk32",
     "surely_meet",
     "union8",

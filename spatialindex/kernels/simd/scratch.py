@@ -18,6 +18,7 @@ __all__ = [
     "local_ints",
     "local_query",
     "prefetch",
+    "prefetch_block",
 ]
 
 
@@ -69,6 +70,19 @@ def _stack_array(element, size, n=LANES):
 @intrinsic
 def _prefetch(typingctx, array, row):
     """Ask for the cache line in which a row of a C-contiguous 2-D array begins."""
+    return types.void(array, types.intp), _ask_for_lines(lambda signature: 1)
+
+
+@intrinsic
+def _prefetch_block(typingctx, bounds, block, dim):
+    """Ask for as many cache lines as the bounds of a block are long."""
+    return types.void(bounds, types.intp, dim), _ask_for_lines(
+        lambda signature: len(signature.args[2])
+    )
+
+
+def _ask_for_lines(count):
+    """Make the code that asks for the first lines of a row."""
 
     def generate(context, builder, signature, args):
         made = context.make_array(signature.args[0])(context, builder, args[0])
@@ -83,16 +97,21 @@ def _prefetch(typingctx, array, row):
             "llvm.prefetch.p0",
         )
         # for reading, to be kept in all caches, data not code
-        builder.call(function, [at, ir.Constant(i32, 0), ir.Constant(i32, 3), ir.Constant(i32, 1)])
+        how = [ir.Constant(i32, 0), ir.Constant(i32, 3), ir.Constant(i32, 1)]
+        for line in range(count(signature)):
+            builder.call(function, [builder.gep(at, [ir.Constant(i32, 64 * line)]), *how])
         return context.get_dummy_value()
 
-    return types.void(array, types.intp), generate
+    return generate
 
 
 if config.DISABLE_JIT:
 
     def prefetch(array, row):
         """Do nothing: there is no waiting for memory to speak of."""
+
+    def prefetch_block(bounds, block, dim):
+        """Do nothing, either."""
 
     def local_floats():
         """Return scratch for eight float32."""
@@ -112,5 +131,6 @@ if config.DISABLE_JIT:
 
 else:
     # intrinsics put their code into the caller, whose stack it is; a function would return
-    local_floats, local_ints, prefetch = _stack_floats, _stack_ints, _prefetch
+    local_floats, local_ints = _stack_floats, _stack_ints
+    prefetch, prefetch_block = _prefetch, _prefetch_block
     local_doubles, local_query = _stack_doubles, _stack_query

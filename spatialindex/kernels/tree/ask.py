@@ -14,8 +14,16 @@ from spatialindex.kernels.simd import (
     lowest_bit,
     overlap8,
     prefetch,
+    prefetch_block,
 )
-from spatialindex.kernels.tree.nodes import RESTING, STATIC, block_at, lanes_in_use
+from spatialindex.kernels.tree.nodes import (
+    FIRST_WAITING,
+    RESTING,
+    STATIC,
+    WAITING,
+    block_at,
+    lanes_in_use,
+)
 
 __all__ = ["may_answer", "query_regions", "query_slanted"]
 
@@ -43,17 +51,27 @@ def may_answer(tree, block, ask, asker):
 
 
 @inner_kernel
-def _push_children(tree, ask, asker, block, mask, stack, top):
-    """Put the children in `mask` on the stack, those of which something can answer."""
+def _put_children(tree, ask, asker, block, mask, stack, top, waiting, dim):
+    """Put the children in `mask` on the stack, and leaves to those that wait behind it.
+
+    Only those below which something can answer. Returns how many are on the stack and how many
+    wait.
+    """
     while mask != 0:
         lane = lowest_bit(mask)
         mask &= mask - np.uint64(1)
         child = np.int64(tree.items[block, lane])
-        if ask.rule == 0 or may_answer(tree, block_at(child), ask, asker):
-            prefetch(tree.bounds, block_at(child))
-            stack[top] = child
-            top += 1
-    return top
+        at = block_at(child)
+        if ask.rule == 0 or may_answer(tree, at, ask, asker):
+            prefetch_block(tree.bounds, at, dim)
+            if child >= 0:
+                stack[top] = at
+                top += 1
+            else:
+                prefetch(tree.items, at)
+                stack[FIRST_WAITING + waiting] = at
+                waiting += 1
+    return top, waiting
 
 
 @kernel
@@ -62,7 +80,7 @@ def query_regions(tree, ask, order, stack, start, stop, counts, out, limit, dim)
 
     Adds the answers of each row to ``counts[row]`` unless that is empty. Returns the whole count,
     or any number beyond `limit` as soon as there are more. An empty `order` is that of the rows;
-    `stack` is int64 scratch of `nodes.STACK`.
+    `stack` is int64 scratch of `nodes.STACK`; leaves wait in it while their bounds are fetched.
     """
     q = local_floats()
     q_in = local_floats()
@@ -75,19 +93,23 @@ def query_regions(tree, ask, order, stack, start, stop, counts, out, limit, dim)
         asker = np.int64(ask.askers[row]) if ask.askers.shape[0] else -1
         stack[0] = 0
         top = 1
+        waiting = 0
         while top > 0:
             top -= 1
-            item = stack[top]
-            block = block_at(item)
+            block = stack[top]
             mask = overlap8(bounds, block, q, dim)
-            if item < 0:
+            top, waiting = _put_children(tree, ask, asker, block, mask, stack, top, waiting, dim)
+            if top > 0 and waiting <= WAITING - LANES:
+                continue
+            for j in range(FIRST_WAITING, FIRST_WAITING + waiting):
+                block = stack[j]
+                mask = overlap8(bounds, block, q, dim)
                 if mask != 0:
                     sure = is_exact & np.uint64(exact[block])
                     k = hits_of_block(
                         *(mask, bounds, items, sure, block, q_in, ask, row, dim, out, k)
                     )
-                continue
-            top = _push_children(tree, ask, asker, block, mask, stack, top)
+            waiting = 0
         if counts.shape[0]:
             counts[row] += k - before
         if k > limit:
@@ -121,6 +143,14 @@ def settle_candidates(ask, row, dim, out, first, k):
     return kept
 
 
+@inner_kernel
+def _test_slanted(tree, block, ask, row, q, soonest, dim):
+    """Return the lanes of a block that a cast may meet, or that may lie within planes."""
+    if ask.kind == CAST:
+        return cast8(tree.bounds, block, q, soonest, dim)
+    return planes_of_block(lanes_in_use(tree, block), tree.bounds, block, ask.exact, row, dim)
+
+
 @kernel
 def query_slanted(tree, ask, order, stack, start, stop, counts, out, limit, dim):
     """Answer casts or planes as `query_regions` answers boxes, by tests made for them.
@@ -140,28 +170,26 @@ def query_slanted(tree, ask, order, stack, start, stop, counts, out, limit, dim)
         settled = k
         stack[0] = 0
         top = 1
+        waiting = 0
         while top > 0:
             top -= 1
-            item = stack[top]
-            block = block_at(item)
-            if ask.kind == CAST:
-                mask = cast8(bounds, block, q, soonest, dim)
-            else:
-                mask = planes_of_block(
-                    lanes_in_use(tree, block), bounds, block, ask.exact, row, dim
-                )
-            if mask == 0:
+            block = stack[top]
+            mask = _test_slanted(tree, block, ask, row, q, soonest, dim)
+            top, waiting = _put_children(tree, ask, -1, block, mask, stack, top, waiting, dim)
+            if top > 0 and waiting <= WAITING - LANES:
                 continue
-            if item >= 0:
-                top = _push_children(tree, ask, -1, block, mask, stack, top)
-            elif k + LANES <= out.shape[0]:
-                k = put_candidates(mask, items, block, ask, row, out, k)
-            else:
-                k = settle_candidates(ask, row, dim, out, settled, k)
-                k = hits_of_block(
-                    *(mask, bounds, items, nothing, block, soonest, ask, row, dim, out, k)
-                )
-                settled = k
+            for j in range(FIRST_WAITING, FIRST_WAITING + waiting):
+                block = stack[j]
+                mask = _test_slanted(tree, block, ask, row, q, soonest, dim)
+                if k + LANES <= out.shape[0]:
+                    k = put_candidates(mask, items, block, ask, row, out, k)
+                elif mask != 0:
+                    k = settle_candidates(ask, row, dim, out, settled, k)
+                    k = hits_of_block(
+                        *(mask, bounds, items, nothing, block, soonest, ask, row, dim, out, k)
+                    )
+                    settled = k
+            waiting = 0
         k = settle_candidates(ask, row, dim, out, settled, k)
         if counts.shape[0]:
             counts[row] += k - before

@@ -21,7 +21,7 @@ from spatialindex.kernels.simd import (
     local_floats,
     local_query,
     lowest_bit,
-    prefetch,
+    prefetch_block,
 )
 from spatialindex.kernels.tree.ask import may_answer
 from spatialindex.kernels.tree.nodes import block_at
@@ -30,7 +30,7 @@ __all__ = ["first_hits", "nearest"]
 
 
 @inner_kernel
-def _push_in_order(tree, ask, block, mask, values, stack, reaches, top):
+def _push_in_order(tree, ask, block, mask, values, stack, reaches, top, dim):
     """Put the children in `mask` on the stack so that the one with the least value is on top."""
     bottom = top
     while mask != 0:
@@ -39,6 +39,7 @@ def _push_in_order(tree, ask, block, mask, values, stack, reaches, top):
         child = np.int64(tree.items[block, lane])
         if ask.rule != 0 and not may_answer(tree, block_at(child), ask, -1):
             continue
+        prefetch_block(tree.bounds, block_at(child), dim)
         value = values[lane]
         at = top
         while at > bottom and reaches[at - 1] < value:
@@ -48,8 +49,6 @@ def _push_in_order(tree, ask, block, mask, values, stack, reaches, top):
         stack[at] = child
         reaches[at] = value
         top += 1
-    if top > bottom:
-        prefetch(tree.bounds, block_at(stack[top - 1]))
     return top
 
 
@@ -78,7 +77,7 @@ def nearest(tree, ask, order, stack, reaches, start, stop, best, dim):
                 nearest_of_block(tree.bounds, tree.items, block, q, out, ask, row, best, dim)
             else:
                 mask = distances8(tree.bounds, block, q, out, dim)
-                top = _push_in_order(tree, ask, block, mask, out, stack, reaches, top)
+                top = _push_in_order(tree, ask, block, mask, out, stack, reaches, top, dim)
 
 
 @kernel
@@ -105,4 +104,4 @@ def first_hits(tree, ask, order, stack, reaches, start, stop, best, dim):
                 first_of_block(tree.bounds, tree.items, block, q, out, ask, row, best, dim)
             else:
                 mask = cast8(tree.bounds, block, q, out, dim)
-                top = _push_in_order(tree, ask, block, mask, out, stack, reaches, top)
+                top = _push_in_order(tree, ask, block, mask, out, stack, reaches, top, dim)

@@ -11,8 +11,14 @@ from spatialindex.kernels.simd import LANES
 MOST_DEPTH = 60
 """Blocks on the longest path that traversals have room for."""
 
-STACK = 8 * MOST_DEPTH + 8
-"""Places of a stack of blocks: each block taken off leaves at most seven more than it was."""
+WAITING = 64
+"""Leaves that wait behind a stack of blocks until they are looked at together."""
+
+FIRST_WAITING = 8 * MOST_DEPTH + 8
+"""Where they begin: each block taken off the stack leaves at most seven more than it was."""
+
+STACK = FIRST_WAITING + WAITING
+"""Places of a stack of blocks and of the leaves that wait."""
 
 PAIR_STACK = 64 * 2 * MOST_DEPTH + 64
 """Places of a stack of pairs of blocks: a pair leaves at most 63 more and one of it goes down."""
