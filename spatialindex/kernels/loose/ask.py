@@ -31,19 +31,21 @@ from spatialindex.kernels.simd import (
     lowest_bit,
     overlap8,
     prefetch,
+    prefetch_block,
 )
 
 __all__ = ["first_hits", "nearest", "query_regions", "query_slanted"]
 
 
 @inner_kernel
-def _push_lanes(tree, block, mask, stack, top):
+def _push_lanes(tree, block, mask, stack, top, dim):
     """Put the children in some lanes on the stack."""
     while mask != 0:
         lane = lowest_bit(mask)
         mask &= mask - np.uint64(1)
         child = np.int64(tree.items[block, lane])
-        prefetch(tree.bounds, block_at(child))
+        prefetch_block(tree.bounds, block_at(child), dim)
+        prefetch(tree.items, block_at(child))
         stack[top] = child
         top += 1
     return top
@@ -75,7 +77,7 @@ def query_regions(tree, ask, order, stack, start, stop, counts, out, limit, dim)
                 mask = overlap8(bounds, block, q, dim)
                 if mask != 0:
                     if item >= 0:
-                        top = _push_lanes(tree, block, mask, stack, top)
+                        top = _push_lanes(tree, block, mask, stack, top, dim)
                     else:
                         sure = is_exact & np.uint64(exact[block])
                         k = hits_of_block(
@@ -114,7 +116,7 @@ def query_slanted(tree, ask, order, stack, start, stop, counts, out, limit, dim)
                     mask = planes_of_block(used, tree.bounds, block, ask.exact, row, dim)
                 if mask != 0:
                     if item >= 0:
-                        top = _push_lanes(tree, block, mask, stack, top)
+                        top = _push_lanes(tree, block, mask, stack, top, dim)
                     else:
                         k = hits_of_block(
                             *(mask, tree.bounds, tree.items, np.uint64(0), block, soonest),
@@ -129,7 +131,7 @@ def query_slanted(tree, ask, order, stack, start, stop, counts, out, limit, dim)
 
 
 @inner_kernel
-def _push_in_order(tree, block, mask, values, stack, reaches, bottom, top):
+def _push_in_order(tree, block, mask, values, stack, reaches, bottom, top, dim):
     """Put children on the stack so that from `bottom` on the least value is on top."""
     while mask != 0:
         lane = lowest_bit(mask)
@@ -141,6 +143,7 @@ def _push_in_order(tree, block, mask, values, stack, reaches, bottom, top):
             reaches[at] = reaches[at - 1]
             at -= 1
         stack[at] = tree.items[block, lane]
+        prefetch_block(tree.bounds, block_at(np.int64(stack[at])), dim)
         reaches[at] = value
         top += 1
     return top
@@ -173,7 +176,7 @@ def nearest(tree, ask, order, stack, reaches, start, stop, best, dim):
                     nearest_of_block(tree.bounds, tree.items, block, q, out, ask, row, best, dim)
                 else:
                     mask = distances8(tree.bounds, block, q, out, dim)
-                    top = _push_in_order(tree, block, mask, out, stack, reaches, bottom, top)
+                    top = _push_in_order(tree, block, mask, out, stack, reaches, bottom, top, dim)
                 block = np.int64(tree.link[block])
 
 
@@ -203,5 +206,5 @@ def first_hits(tree, ask, order, stack, reaches, start, stop, best, dim):
                     first_of_block(tree.bounds, tree.items, block, q, out, ask, row, best, dim)
                 else:
                     mask = cast8(tree.bounds, block, q, out, dim)
-                    top = _push_in_order(tree, block, mask, out, stack, reaches, bottom, top)
+                    top = _push_in_order(tree, block, mask, out, stack, reaches, bottom, top, dim)
                 block = np.int64(tree.link[block])

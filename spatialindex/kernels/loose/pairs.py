@@ -12,7 +12,7 @@ import numpy as np
 from spatialindex.kernels.blocks import later_lanes, pairs_of_blocks, repeat_bits
 from spatialindex.kernels.jit import inner_kernel, kernel
 from spatialindex.kernels.loose.nodes import PARENT, SIZE, TOTAL, block_at
-from spatialindex.kernels.simd import LANES, lane_overlap8, lowest_bit, overlap8x8, prefetch
+from spatialindex.kernels.simd import LANES, lane_overlap8, lowest_bit, overlap8x8, prefetch_block
 
 __all__ = ["find_pairs", "spread_pairs"]
 
@@ -34,7 +34,7 @@ def _push_children(tree, a, b, stack, top, dim):
                 bit = lowest_bit(word)
                 word &= word - np.uint64(1)
                 j = np.int64(tree.items[two, bit & 7])
-                prefetch(tree.bounds, block_at(j))
+                prefetch_block(tree.bounds, block_at(j), dim)
                 stack[top, 0] = tree.items[one, bit >> 3]
                 stack[top, 1] = j
                 top += 1
@@ -58,7 +58,7 @@ def _push_pairs(tree, one, two, stack, top, dim):
             lane = lowest_bit(mask)
             mask &= mask - np.uint64(1)
             j = np.int64(tree.items[block, lane])
-            prefetch(tree.bounds, block_at(j))
+            prefetch_block(tree.bounds, block_at(j), dim)
             stack[top, 0] = one
             stack[top, 1] = j
             top += 1

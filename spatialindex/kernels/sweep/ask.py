@@ -23,7 +23,7 @@ from spatialindex.kernels.simd import (
     local_query,
     lowest_bit,
     overlap8,
-    prefetch,
+    prefetch_block,
 )
 from spatialindex.kernels.sweep.lanes import home_mask
 from spatialindex.kernels.sweep.tree import LEVEL
@@ -81,9 +81,9 @@ def query_regions(lanes, tree, ask, stack, start, stop, counts, out, limit, dim)
                     stack[top] = ((level - 1) << LEVEL) | child
                     top += 1
                     if level == 1:
-                        prefetch(bounds, child)
+                        prefetch_block(bounds, child, dim)
                     else:
-                        prefetch(nodes, levels[level - 2] + child)
+                        prefetch_block(nodes, levels[level - 2] + child, dim)
                 continue
             mask = _may_meet(bounds, i, ask, row, q, aim, soonest, dim)
             mask &= home_mask(lanes.first, i, dim)

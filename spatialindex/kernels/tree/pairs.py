@@ -15,7 +15,7 @@ import numpy as np
 from spatialindex.kernels.blocks import later_lanes, pairs_of_blocks
 from spatialindex.kernels.decide import AMONG_SHIFT, LAYERED
 from spatialindex.kernels.jit import inner_kernel, kernel
-from spatialindex.kernels.simd import LANES, lane_overlap8, lowest_bit, overlap8x8, prefetch
+from spatialindex.kernels.simd import LANES, lane_overlap8, lowest_bit, overlap8x8, prefetch_block
 from spatialindex.kernels.tree.nodes import RESTING, STATIC, block_at, lanes_in_use
 
 __all__ = ["find_pairs", "spread_pairs"]
@@ -53,7 +53,7 @@ def _push_pairs(tree, rule, one, two, stack, top, dim):
             word &= word - np.uint64(1)
             i, j = np.int64(items[a, bit >> 3]), np.int64(items[b, bit & 7])
             if rule == 0 or _may_pair(tree, block_at(i), block_at(j), rule):
-                prefetch(bounds, block_at(j))
+                prefetch_block(bounds, block_at(j), dim)
                 stack[top, 0] = i
                 stack[top, 1] = j
                 top += 1
@@ -68,7 +68,7 @@ def _push_pairs(tree, rule, one, two, stack, top, dim):
         mask &= mask - np.uint64(1)
         j = np.int64(items[b, lane])
         if rule == 0 or _may_pair(tree, a, block_at(j), rule):
-            prefetch(bounds, block_at(j))
+            prefetch_block(bounds, block_at(j), dim)
             stack[top, 0] = one
             stack[top, 1] = j
             top += 1
