@@ -9,12 +9,13 @@ ids (`spatialindex.kernels.sorting`)::
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spatialindex.constants import ID_DTYPE, SLOT_DTYPE
 from spatialindex.execution import WORTH_THREADS, chunks, run_chunks
+from spatialindex.kernels import sorting
 from spatialindex.objects import Labels
 
 if TYPE_CHECKING:
@@ -49,47 +50,48 @@ def named_rows(
     `column` of the rows goes first and is named by `high`, the other one by `low`. With `is_pair`,
     the smaller label goes first. The memory of `rows` is written into.
     """
-    from spatialindex.kernels import sorting
-
     rows = np.ascontiguousarray(rows, SLOT_DTYPE)
-    n, bits = len(rows), low.bits
-    workers = workers if n >= WORTH_THREADS else 1
-    keys = rows.view(np.uint64).reshape(-1)  # packed in place: a key is as long as a row
+    n = len(rows)
     out = np.empty((n, 2), ID_DTYPE)
-    top = 0
-    if sort and (workers > 1 or n > _MOST_AT_ONCE):
-        top = max(min(n.bit_length() - _BUCKET_BITS, high.bits), 0)
-    shift = high.bits + bits - top
+    labels, names = (high.of, low.of), (high.names, low.names)
+    if n < WORTH_THREADS:
+        workers = 1
+    if not sort:
+
+        def name(start: int, stop: int) -> None:
+            sorting.name_rows(rows, start, stop, column, labels, names, is_pair, out)
+
+        run_chunks(name, n, workers)
+        return out
+    keys: NDArray[Any] = rows.view(np.uint64).reshape(-1)  # packed in place, as long as rows
+    if workers == 1 and n <= _MOST_AT_ONCE:
+        bits = low.bits, high.bits + low.bits
+        if bits[1] <= 32:  # or half as long, and leaves room for what sorting needs
+            halves = keys.view(np.uint32)
+            keys, other = halves[:n], halves[n:]
+        else:
+            other = np.empty_like(keys)
+        sorting.order_rows(rows, column, labels, names, is_pair, *bits, keys, other, out)
+        return out
+    top = max(min(n.bit_length() - _BUCKET_BITS, high.bits), 0)
+    shift = high.bits + low.bits - top
     borders = [start for start, _ in chunks(n, workers)]
-    tops = np.zeros((len(borders), 1 << top if top else 0), np.int64)
+    tops = np.zeros((len(borders), 1 << top), np.int64)
+    starts, other = np.empty((1 << top) + 1, np.int64), np.empty_like(keys)
 
     def pack(start: int, stop: int) -> None:
         counts = tops[borders.index(start)]
-        labels = (column, high.of, low.of, is_pair, bits)
-        sorting.pack_rows(rows, start, stop, *labels, keys, shift, counts)
+        options = (column, labels, is_pair, low.bits)
+        sorting.pack_rows(rows, start, stop, *options, keys, shift, counts)
 
-    def unpack(start: int, stop: int) -> None:
-        sorting.unpack_rows(keys, start, stop, bits, high.names, low.names, out)
-
-    run_chunks(pack, n, workers)
-    if not sort:
-        run_chunks(unpack, n, workers)
-        return out
-    scratch = np.empty_like(keys)
-    starts = np.array([0, n])
-    if top:
-        starts = np.empty((1 << top) + 1, np.int64)
-        sorting.place_tops(tops, starts)
-
-        def deal(start: int, stop: int) -> None:
-            sorting.deal_keys(keys, start, stop, shift, tops[borders.index(start)], scratch)
-
-        run_chunks(deal, n, workers)
-        keys, scratch = scratch, keys
+    def deal(start: int, stop: int) -> None:
+        sorting.deal_keys(keys, start, stop, shift, tops[borders.index(start)], other)
 
     def finish(first: int, last: int) -> None:
-        names = (high.names, low.names)
-        sorting.finish_buckets(keys, scratch, starts, first, last, shift, bits, *names, out)
+        sorting.finish_buckets(other, keys, starts, first, last, shift, low.bits, names, out)
 
+    run_chunks(pack, n, workers)
+    sorting.place_tops(tops, starts)
+    run_chunks(deal, n, workers)
     run_chunks(finish, 1 << top, workers, smallest=1)
     return out

@@ -5,6 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from spatialindex import naming
+from spatialindex.kernels.sorting import sort_keys
 from spatialindex.objects import Labels
 
 SMALL = [0, 1, 2, 47, 49, 300]
@@ -12,7 +13,7 @@ LABELS = [1, 2, 7, 1000]
 
 
 def _labels(rng: np.random.Generator, n: int, *, named: bool) -> Labels:
-    bits = max(n - 1, 0).bit_length()
+    bits = 20 if n == 1000 else max(n - 1, 0).bit_length()  # keys of more than 32 bits as well
     if not named:
         return Labels(naming.UNLABELLED, naming.UNLABELLED, bits)
     names = np.sort(rng.choice(10**9, n, replace=False)).astype(np.int64)
@@ -59,3 +60,15 @@ def test_rows_come_in_canonical_order_however_they_are_dealt(
                 )
                 order = np.lexsort((loose[:, 1], loose[:, 0]))
                 np.testing.assert_array_equal(loose[order], expected)
+
+
+@pytest.mark.parametrize("dtype", [np.uint32, np.uint64])
+@pytest.mark.parametrize("n", [30, 3000, 20_000])
+def test_keys_are_sorted_by_some_of_their_bits_and_stay_as_they_are_otherwise(n, dtype):
+    rng = np.random.default_rng(n)
+    for low, bits in ((0, 28), (8, 13), (0, 0), (3, 5)):
+        keys = rng.integers(0, 2**bits, n).astype(dtype) << dtype(low)
+        keys |= np.sort(rng.integers(0, 2**low, n)).astype(dtype)
+        expected = np.sort(keys)
+        found = sort_keys(keys.copy(), np.empty_like(keys), low, bits)
+        np.testing.assert_array_equal(found, expected)
