@@ -68,13 +68,13 @@ class LaneStore:
         self.table = table
         self.shifts_before = 0
         self.arrays = _no_lanes(table.ndim)
-        self.reset()
+        self.present_tree: SweptTree | None = None
+        self._scale = (0.0, 0.0, build.FLOAT_BITS)  # lowest and highest bound and bits of keys
 
     def reset(self) -> None:
         """Forget all entries."""
-        self.present_tree: SweptTree | None = None
+        self.present_tree = None
         self.shifts_before += int(self.arrays.meta[lanes.SHIFTS])
-        self._scale = (0.0, 0.0, build.FLOAT_BITS)  # lowest and highest bound and bits of keys
         self.arrays = _no_lanes(self.table.ndim)
 
     @property
@@ -191,7 +191,9 @@ class LaneStore:
         if shifts > most:
             return False
         self.present_tree = None
-        self._fill(arrays, members, counts, offsets, n_blocks, _SHIFT)
+        arrays = self._with_blocks(n_blocks, offsets, *arrays[6:])
+        build.fill_lanes(members, counts, arrays, _SHIFT, table.cover, dim)
+        self.arrays = arrays
         return True
 
     def _tree_to_keep(self) -> SweptTree:
@@ -223,7 +225,7 @@ class LaneStore:
         capacity = len(table.slot_ids)
         frame, meta, scale = np.zeros(4), np.zeros(lanes.META, np.int64), np.empty(3)
         ranges = np.empty((capacity, 2 * (ndim - 1)), np.int16)
-        keys, other = np.empty((2, n), np.uint64)
+        keys, other = np.empty(n, np.uint64), np.empty(n, np.uint64)
         before = self.arrays.meta
         keys, counts, offsets, places, entries, n_blocks = build.plan_lanes(
             *(table.cover, slots, n, before[lanes.AXIS], self._most_entries(), dim),
@@ -231,38 +233,36 @@ class LaneStore:
         )
         meta[lanes.SHIFTS] = before[lanes.SHIFTS]
         self._scale = float(scale[0]), float(scale[1]), int(scale[2])
-        homes = np.full(capacity, lanes.ABSENT, np.int32)
-        arrays = self.arrays._replace(ranges=ranges, homes=homes, frame=frame, meta=meta)
+        homes = np.empty(capacity, np.int32)
+        arrays = self._with_blocks(n_blocks, offsets, ranges, homes, frame, meta)
         shift, dtype = (_SHIFT, np.int32) if table.high <= _MANY else (40, np.int64)
         members = np.empty(entries, dtype)
-        build.deal_members(keys, arrays, shift, dim, places, members)
-        del keys, other
-        self._fill(arrays, members, counts, offsets, n_blocks, shift)
+        build.deal_lanes(keys, counts, places, arrays, shift, table.cover, dim, members)
+        self.arrays = arrays
 
     def _most_entries(self) -> int:
         """Return how many entries there may be."""
         return _MOST_ENTRIES * len(self.table) + 64
 
-    def _fill(
+    def _with_blocks(
         self,
-        arrays: lanes.SweptLanes,
-        members: NDArray[np.integer],
-        counts: NDArray[np.int32],
-        offsets: NDArray[np.int64],
         n_blocks: int,
-        shift: int,
-    ) -> None:
-        """Fill blocks, those there are if they are about as many as it takes, with members."""
-        arrays = arrays._replace(offsets=offsets)
-        if not n_blocks <= len(arrays.starts) <= n_blocks + n_blocks // 4:
+        offsets: NDArray[np.int64],
+        ranges: NDArray[np.int16],
+        homes: NDArray[np.int32],
+        frame: NDArray[np.float64],
+        meta: NDArray[np.int64],
+    ) -> lanes.SweptLanes:
+        """Return arrays with blocks to fill, those there are if they are about as many."""
+        bounds, slots, exact, first, starts = self.arrays[:5]
+        if not n_blocks <= len(starts) <= n_blocks + n_blocks // 4:
             n_blocks += n_blocks // 32  # so that the next time they are as many as it takes
             ndim = self.table.ndim
-            arrays = arrays._replace(
-                bounds=np.empty((n_blocks, 2 * ndim, LANES), np.float32),
-                slots=np.empty((n_blocks, LANES), SLOT_DTYPE),
-                exact=np.empty(n_blocks, np.uint8),
-                first=np.empty((n_blocks, ndim - 1), np.uint8),
-                starts=np.empty(n_blocks, np.float32),
-            )
-        build.fill_lanes(members, counts, arrays, shift, self.table.cover, axes(self.table))
-        self.arrays = arrays
+            bounds = np.empty((n_blocks, 2 * ndim, LANES), np.float32)
+            slots = np.empty((n_blocks, LANES), SLOT_DTYPE)
+            exact = np.empty(n_blocks, np.uint8)
+            first = np.empty((n_blocks, ndim - 1), np.uint8)
+            starts = np.empty(n_blocks, np.float32)
+        return lanes.SweptLanes(
+            *(bounds, slots, exact, first, starts, offsets, ranges, homes, frame, meta)
+        )

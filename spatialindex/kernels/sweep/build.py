@@ -6,8 +6,8 @@ Three objects, lower bounds along the sweep axis 5, 1 and 3; the first two touch
     members  lane 0: 1 2 0    lane 1: 1 0           blocks    [1 2 0 - -...]  [1 0 - - ...]
 
 Keys are whole numbers: a bound's place between the ends of the world in so many steps that few
-objects share one, so that two passes of a radix sort do instead of three. Where objects are crowded
-much closer than the world is wide, keys are the bits of float32 bounds.
+objects share one, so that one or two passes of a radix sort do instead of three. Where objects are
+crowded much closer than the world is wide, keys are the bits of float32 bounds.
 """
 
 import numpy as np
@@ -17,6 +17,7 @@ from spatialindex.kernels.simd import LANES, down32, pack8, prefetch
 from spatialindex.kernels.sorting import sort_keys
 from spatialindex.kernels.sweep import choose
 from spatialindex.kernels.sweep.lanes import (
+    ABSENT,
     AXIS,
     ENTRIES,
     N_LANES,
@@ -25,7 +26,7 @@ from spatialindex.kernels.sweep.lanes import (
 
 __all__ = [
     "FLOAT_BITS",
-    "deal_members",
+    "deal_lanes",
     "fill_lanes",
     "key_boxes",
     "key_of",
@@ -38,9 +39,9 @@ __all__ = [
 FLOAT_BITS = 32
 """Bits of keys that are float32 bounds."""
 
-_SHORT_KEYS, _LONG_KEYS = 12, 22  # bits: one and two passes of the sort
-_FEW = 16384  # objects that short keys tell apart
-_KEY_SHARE = 4  # objects a key value in the most crowded part, at most
+_KEY_BITS = 12, 22  # one and two passes of the sort
+_KEY_SHARE = 8  # objects a key value in the most crowded part, at most: a block of one lane
+_FEW = 16384  # objects that half a sample tells enough of
 
 _AHEAD = 16  # members that a box is asked for before it is needed
 
@@ -66,15 +67,15 @@ def note_range(ranges, slot, stride, corners, dim):
     ndim = len(dim)
     left, right = np.int64(ranges[slot, 0]), np.int64(ranges[slot, 1]) + 1
     if ndim == 2:
-        corners[left] += 1
-        corners[right] -= 1
+        corners[np.uint64(left)] += 1
+        corners[np.uint64(right)] -= 1
     else:
         low = np.int64(ranges[slot, 2])
         high = np.int64(ranges[slot, 2 * ndim - 3]) + 1
-        corners[left * stride + low] += 1
-        corners[left * stride + high] -= 1
-        corners[right * stride + low] -= 1
-        corners[right * stride + high] += 1
+        corners[np.uint64(left * stride + low)] += 1
+        corners[np.uint64(left * stride + high)] -= 1
+        corners[np.uint64(right * stride + low)] -= 1
+        corners[np.uint64(right * stride + high)] += 1
 
 
 @inner_kernel
@@ -86,15 +87,15 @@ def key_boxes(boxes, slots, n, ranges, frame, meta, low, high, bits, dim, keys, 
     ``slots`` are the rows of `boxes` in use, the first `n` when it is empty; `bits` is how many
     bits keys have between `low` and `high`. Returns the number of entries.
     """
-    axis = meta[AXIS]
+    axis = np.uint64(meta[AXIS])
     stride = meta[N_LANES + 1] + 1
     top = np.float64((1 << bits) - 1)
     scale = top / (high - low) if high > low else 0.0
     entries = 0
     for i in range(n):
-        slot = np.int64(slots[i]) if slots.shape[0] else i
+        slot = np.uint64(slots[i]) if slots.shape[0] else np.uint64(i)
         key = key_of(boxes, slot, axis, low, scale, top, bits)
-        keys[i] = (key << np.uint64(32)) | np.uint64(slot)
+        keys[i] = (key << np.uint64(32)) | slot
         entries += write_range(boxes, slot, frame, meta, dim, ranges, slot)
         note_range(ranges, slot, stride, corners, dim)
     return entries
@@ -139,14 +140,15 @@ def lay_out(counts, offsets, places):
 def _bits_of_keys(figures, axis, n):
     """Return how many bits keys have: as few passes of the sort as tell objects apart.
 
-    The crowd is an eighth of all objects, where they are closest together. Where more than a few
-    of it would share a key, keys are float32 bounds.
+    The crowd is an eighth of all objects, where they are closest together. Keys are float32 bounds
+    where more than a few of it would share one of other keys.
     """
-    bits = _SHORT_KEYS if n <= _FEW else _LONG_KEYS
     length = figures[choose.HIGH + axis] - figures[choose.LOW + axis]
     crowd = figures[choose.DENSEST + axis]
-    is_told = crowd * np.float64(1 << bits) * _KEY_SHARE >= length * n / 8
-    return bits if is_told else FLOAT_BITS
+    for bits in _KEY_BITS:
+        if crowd * np.float64(1 << bits) * _KEY_SHARE >= length * n / 8:
+            return bits
+    return FLOAT_BITS
 
 
 @allocating_kernel
@@ -189,31 +191,40 @@ def plan_lanes(boxes, slots, n, present, most, dim, ranges, frame, meta, scale, 
     return sort_keys(keys, other, 32, bits), counts, offsets, places, entries, n_blocks
 
 
-@kernel
-def deal_members(keys, lanes, shift, dim, places, members):
-    """List the members of each lane in the order of `keys`.
-
-    A member is a slot with the bits of its first lanes above `shift`. ``places[lane]`` is where the
-    next one goes.
-    """
+@inner_kernel
+def _deal_members(keys, lanes, shift, dim, places, members):
+    """List the members of each lane in the order of `keys`, see `deal_lanes`."""
     ndim = len(dim)
     across = lanes.meta[N_LANES + 1]
     ranges = lanes.ranges
     for i in range(keys.shape[0]):
-        slot = np.int64(keys[i] & np.uint64(0xFFFFFFFF))
+        slot = np.uint64(keys[i] & np.uint64(0xFFFFFFFF))
         low, high = np.int64(ranges[slot, 0]), np.int64(ranges[slot, 1])
         for x in range(low, high + 1):
-            member = slot | ((1 << shift) if x == low else 0)
+            member = np.int64(slot) | ((1 << shift) if x == low else 0)
             if ndim == 2:
-                at = places[x]
-                places[x] = at + 1
-                members[at] = member
+                at = places[np.uint64(x)]
+                places[np.uint64(x)] = at + 1
+                members[np.uint64(at)] = member
             else:
                 left, right = np.int64(ranges[slot, 2]), np.int64(ranges[slot, 2 * ndim - 3])
                 for y in range(left, right + 1):
-                    at = places[x * across + y]
-                    places[x * across + y] = at + 1
-                    members[at] = member | ((2 << shift) if y == left else 0)
+                    lane = np.uint64(x * across + y)
+                    at = places[lane]
+                    places[lane] = at + 1
+                    members[np.uint64(at)] = member | ((2 << shift) if y == left else 0)
+
+
+@kernel
+def deal_lanes(keys, counts, places, lanes, shift, boxes, dim, members):
+    """List the members of each lane in the order of `keys`, and fill the blocks with them.
+
+    A member is a slot with the bits of its first lanes above `shift`. ``places[lane]`` is where the
+    first one goes.
+    """
+    lanes.homes[:] = ABSENT
+    _deal_members(keys, lanes, shift, dim, places, members)
+    fill_lanes(members, counts, lanes, shift, boxes, dim)
 
 
 @kernel
@@ -239,12 +250,13 @@ def fill_lanes(members, counts, lanes, shift, boxes, dim):
             first, second = 0, 0
             for i in range(n):
                 member = np.int64(members[k + i])
-                slots[block, i] = member & slot_mask
+                slot = np.uint64(member & slot_mask)
+                slots[block, i] = slot
                 bits = member >> shift
                 first |= (bits & 1) << i
                 second |= (bits >> 1) << i
                 if bits == every:
-                    lanes.homes[member & slot_mask] = LANES * block + i
+                    lanes.homes[slot] = LANES * block + i
             lanes.first[block, 0] = first
             if ndim == 3:
                 lanes.first[block, ndim - 2] = second

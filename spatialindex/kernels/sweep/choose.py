@@ -87,6 +87,7 @@ def measure_sample(sample, m, dim, values, cells, figures):
         figures[DENSEST + d] = densest
     side = 64 if ndim == 2 else 16
     cells[:] = 0
+    together = 0
     inside = 1.0
     for d in range(ndim):
         span = figures[HIGH + d] - figures[LOW + d]
@@ -101,10 +102,8 @@ def measure_sample(sample, m, dim, values, cells, figures):
             if 0.0 < span < np.inf:
                 place = np.int64(min(max((sample[i, d] - low) / span, 0.0), 1.0) * (side - 1e-6))
             at = at * side + place
+        together += 2 * cells[at]  # with each that is there already, both ways
         cells[at] += 1
-    together = 0.0
-    for at in range(CELLS):
-        together += np.float64(cells[at]) * np.float64(cells[at] - 1)
     figures[CROWDING] = 1.0
     if m > 1:
         chance = together / (np.float64(m) * np.float64(m - 1))

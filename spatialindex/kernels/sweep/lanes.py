@@ -65,9 +65,9 @@ def write_range(boxes, i, frame, meta, dim, out, row):
     ndim = len(dim)
     count = 1
     for k in range(ndim - 1):
-        d = meta[ACROSS + k]
-        low = lane_of(boxes[i, d], frame[2 * k], frame[2 * k + 1], meta[N_LANES + k])
-        high = lane_of(boxes[i, ndim + d], frame[2 * k], frame[2 * k + 1], meta[N_LANES + k])
+        d, n = np.uint64(meta[ACROSS + k]), meta[N_LANES + k]
+        low = lane_of(boxes[i, d], frame[2 * k], frame[2 * k + 1], n)
+        high = lane_of(boxes[i, d + np.uint64(ndim)], frame[2 * k], frame[2 * k + 1], n)
         out[row, 2 * k] = low
         out[row, 2 * k + 1] = high
         count *= high - low + 1

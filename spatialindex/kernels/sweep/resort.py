@@ -75,7 +75,7 @@ def _is_in(ranges, slot, x, y, dim):
 
 @inner_kernel
 def _keyed(keys, ranges, slot, x, y, shift, dim):
-    """Return a key above and a member, see `build.deal_members`, in the low 32 bits."""
+    """Return a key above and a member, see `build.deal_lanes`, in the low 32 bits."""
     member = slot | ((1 << shift) if ranges[slot, 0] == x else 0)
     if len(dim) == 3:
         member |= (2 << shift) if ranges[slot, 2] == y else 0
@@ -96,7 +96,7 @@ def _insert(values, first, end, value):
 
 @kernel
 def resort_lanes(lanes, keys, strays, shift, places, most, dim, values, members):
-    """List the members of each lane in the order of their new keys, as `build.deal_members` does.
+    """List the members of each lane in the order of their new keys, as `build.deal_lanes` does.
 
     `strays` are sorted by lane; they are overwritten. ``places[lane]`` is where the members of a
     lane begin. `values` is uint64 scratch as long as `members`. Returns the number of shifts, more
