@@ -15,6 +15,7 @@ failed. Nothing is repaired: no clamping, no swapping of corners, no dropping of
 
 from __future__ import annotations
 
+import sys
 from math import inf
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -49,6 +50,8 @@ __all__ = [
 ]
 
 _WIDTHS: Final = tuple(2 * ndim for ndim in NDIMS)
+
+_FEW_ROWS: Final = 512  # boxes that NumPy checks as fast as a kernel
 
 _BOX_LABELS: Final = {
     ndim: [f"{side} {axis}" for side in ("lower", "upper") for axis in AXES[:ndim]]
@@ -118,6 +121,8 @@ def as_boxes(
             f"use box_from_corners(lowers, uppers), or pass one array of shape (n, 2, ndim)"
         )
     rows = _as_rows(array, ndim, name)
+    if array is x and array.dtype == BOX_DTYPE and rows.flags.carray and _are_boxes(rows, infinite):
+        return rows
     place = Place(name, rows.ndim > 1, _BOX_LABELS[rows.shape[-1] // 2])
     floats = as_float64(rows, x, place, InvalidBoxError)
     if not _are_boxes(floats, infinite):
@@ -468,6 +473,10 @@ def _are_boxes(rows: NDArray[np.float64], infinite: bool) -> bool:
             if not lower <= upper or not (infinite or (lower > -inf and upper < inf)):
                 return False
         return True
+    kernels = sys.modules.get("spatialindex.kernels.rows") if len(rows) > _FEW_ROWS else None
+    if kernels is not None:
+        # one pass instead of five where there is an index; boxes alone do not pay for the compiler
+        return bool(kernels.are_boxes(rows, infinite, (0,) * ndim))
     # column by column: rows of two or three would be inner loops of length two or three. A NaN is
     # caught here as well, since no comparison with it is True
     for axis in range(ndim):

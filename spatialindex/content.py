@@ -12,7 +12,6 @@ An exception in between leaves the structure *torn*; the next question builds it
 from __future__ import annotations
 
 import threading
-from contextlib import contextmanager
 from operator import is_
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -26,7 +25,7 @@ from spatialindex.keeping import KeptAnswers
 from spatialindex.objects import ObjectTable, as_ids, as_layers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Content", "seen_layers"]
 
+_INTEGERS = (int, np.integer)
 _PLAIN_OPTIONS = (DEFAULT_LAYER, ALL, False, False, False, False)  # of insert, and more flags
 _KEPT_SHARE = 0.05  # of the objects changed: beyond, pairs from scratch; structures know better
 
@@ -45,12 +45,11 @@ class Content:
     parameters: ClassVar[tuple[Parameter, ...]] = ()
 
     def __init__(self, ndim: int, structure: Callable[..., Structure], **parameters: Any) -> None:
-        is_integer = isinstance(ndim, int | np.integer) and not isinstance(ndim, bool)
-        if not is_integer or ndim not in NDIMS:
+        if not _is_integer(ndim) or ndim not in NDIMS:
             raise InvalidArgumentError(f"ndim is {ndim!r}: boxes have 2 or 3 dimensions")
         for name, value in parameters.items():
             setattr(self, name, value)
-        self.max_rows = MAX_ROWS
+        self._max_rows = MAX_ROWS
         if not hasattr(self, "_table"):  # else it is somebody else's, see `structure_on`
             self._table = self._make_table(int(ndim))
         self._structure = structure(self._table, **parameters)
@@ -93,8 +92,7 @@ class Content:
 
     @max_rows.setter
     def max_rows(self, rows: int) -> None:
-        is_integer = isinstance(rows, int | np.integer) and not isinstance(rows, bool)
-        if not is_integer or not 0 <= rows <= NO_LIMIT:
+        if not _is_integer(rows) or not 0 <= rows <= NO_LIMIT:
             raise InvalidArgumentError(f"max_rows is {rows!r}: pass a number of rows, 0 or more")
         self._max_rows = int(rows)
 
@@ -391,24 +389,12 @@ class Content:
     def _admit(self, boxes: NDArray[np.float64]) -> None:
         """Refuse boxes that the structure was told not to take; here: none."""
 
-    @contextmanager
-    def _change(self, *, is_noted: bool = True) -> Iterator[None]:
+    def _change(self, *, is_noted: bool = True) -> _Change:
         """Change the table: the structure is behind it then, and torn if that is interrupted.
 
         Unless the table notes what changes, the structure is torn in any case.
         """
-        was_torn, self._is_torn = self._is_torn, True
-        self._is_synced = False
-        self._single = None  # it holds addresses of arrays that may be replaced
-        version = self._version
-        self._version = version + 1  # first: a part of the change is one, too
-        try:
-            yield
-        except SpatialIndexError:  # refused at the door: nothing has changed
-            self._version = version
-            self._is_torn = was_torn
-            raise
-        self._is_torn = was_torn or not is_noted
+        return _Change(self, is_noted)
 
     def _mend(self) -> None:
         """Make anew what an interrupted change has left behind the ids, slots and boxes."""
@@ -462,6 +448,36 @@ class Content:
             self._is_synced, self._is_torn, self._single = False, True, None
             self._sync()
             self._is_fresh = True
+
+
+class _Change:
+    """The context of `Content._change`; one made of a generator takes three times as long."""
+
+    __slots__ = ("_index", "_is_noted", "_version", "_was_torn")
+
+    def __init__(self, index: Content, is_noted: bool) -> None:
+        self._index = index
+        self._is_noted = is_noted
+
+    def __enter__(self) -> None:
+        index = self._index
+        self._was_torn, index._is_torn = index._is_torn, True
+        index._is_synced = False
+        index._single = None  # it holds addresses of arrays that may be replaced
+        self._version = index._version
+        index._version = self._version + 1  # first: a part of the change is one, too
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        index = self._index
+        if kind is None:
+            index._is_torn = self._was_torn or not self._is_noted
+        elif issubclass(kind, SpatialIndexError):  # refused at the door: nothing has changed
+            index._version = self._version
+            index._is_torn = self._was_torn
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, _INTEGERS) and not isinstance(value, bool)
 
 
 def seen_layers(layers: int, name: str = "layers") -> int:

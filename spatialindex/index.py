@@ -20,6 +20,7 @@ from typing import Any, Self
 
 import numpy as np
 
+import spatialindex.kernels.rows  # noqa: F401  (what checks boxes from here on)
 from spatialindex.errors import InvariantError
 from spatialindex.execution import NO_LIMIT
 from spatialindex.naming import named_rows

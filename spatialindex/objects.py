@@ -26,6 +26,7 @@ from spatialindex.constants import (
     AMONG,
     DEFAULT_LAYER,
     ID_DTYPE,
+    NDIMS,
     SENSORS,
     SLOT_DTYPE,
     STATE_DTYPE,
@@ -51,7 +52,11 @@ _MANY = 8192  # slots whose arrays are worth reusing memory for
 _SPARE_SLOTS = 1024  # slots an identity table may leave empty whatever its size
 _LARGEST_ID = np.iinfo(np.int64).max
 _LARGEST_LABEL = 2**32 - 1
-_NO_LABELS = np.empty(0, ID_DTYPE)
+_NO_BOXES = {ndim: np.empty((0, 2 * ndim)) for ndim in NDIMS}  # nothing is written to any of these
+_NO_STATE = np.empty(0, STATE_DTYPE)
+_NO_IDS = np.empty(0, ID_DTYPE)
+_NO_SLOTS = np.empty(0, SLOT_DTYPE)
+_NO_CODES = np.empty(0, np.uint8)
 _NO_MEMBERS = np.empty((0, 2), SLOT_DTYPE)
 
 
@@ -211,18 +216,17 @@ class ObjectTable:
 
     def clear(self) -> None:
         """Forget all objects; the highest id given out stays."""
-        boxes, state = np.empty((0, 2 * self.ndim)), np.empty(0, STATE_DTYPE)
-        slot_ids, pending = np.empty(0, ID_DTYPE), np.empty(0, np.uint8)
+        none = _NO_BOXES[self.ndim], _NO_STATE, _NO_IDS, _NO_CODES
         # at once: an interrupt finds all of the objects here or none
-        self.boxes, self.state, self.slot_ids, self._pending = boxes, state, slot_ids, pending
+        self.boxes, self.state, self.slot_ids, self._pending = none
         self.high = 0
         self._count = 0
         self._touched: list[NDArray[np.int32]] = []
         # the hash map, used once ids are not dense any more
         self._is_mapped = False
-        self._map_ids = np.empty(0, ID_DTYPE)
-        self._map_slots = np.empty(0, SLOT_DTYPE)
-        self._free = np.empty(0, SLOT_DTYPE)  # a stack of free slots and its height
+        self._map_ids = _NO_IDS
+        self._map_slots = _NO_SLOTS
+        self._free = _NO_SLOTS  # a stack of free slots and its height
         self._n_free = 0
         # what the pair filter can leave out; never taken back but by clear, which costs nothing
         self._has_layers = self._has_layerless = False
@@ -319,9 +323,9 @@ class ObjectTable:
     def labels(self) -> Labels:
         """Return numbers that sort as ids do and fit 32 bits."""
         if not self._is_mapped:
-            return Labels(_NO_LABELS, _NO_LABELS, max(self.high - 1, 0).bit_length())
+            return Labels(_NO_IDS, _NO_IDS, max(self.high - 1, 0).bit_length())
         if self.next_id <= _LARGEST_LABEL:
-            return Labels(self.slot_ids, _NO_LABELS, self.next_id.bit_length())
+            return Labels(self.slot_ids, _NO_IDS, self.next_id.bit_length())
         if self._labels is None:
             slots = self.ordered_slots()
             of_slot = np.zeros(len(self.slot_ids), ID_DTYPE)
@@ -355,7 +359,7 @@ class ObjectTable:
 
         `ids` None gives out the next ones. `state` holds every field of `constants.STATE_DTYPE`.
         """
-        n = len(boxes)
+        n, is_run = len(boxes), ids is None
         values = {
             key: _DOORS[key](value, n, name=key)
             for key, value in state.items()
@@ -366,10 +370,12 @@ class ObjectTable:
                 raise InvalidArgumentError(
                     "no id is left to give out above the highest used; pass ids of your own"
                 )
-            ids = np.arange(self.next_id, self.next_id + n, dtype=ID_DTYPE)
+            largest = self.next_id + n - 1
+            ids = np.arange(self.next_id, largest + 1, dtype=ID_DTYPE)
         elif len(ids) != n:
             raise InvalidArgumentError(f"{len(ids)} ids for {n} boxes; pass one id a box")
         else:
+            largest = int(ids.max(initial=-1))
             _refuse_repeats(ids)
             there = self.find(ids) >= 0
             if there.any():
@@ -381,8 +387,9 @@ class ObjectTable:
                 )
         if not n:
             return ids
-        slots = self._allot(ids)
-        rows = _as_rows(slots)
+        slots = self._allot(ids, largest)
+        is_run = is_run and not self._is_mapped
+        rows = slice(largest + 1 - n, largest + 1) if is_run else _as_rows(slots)
         self._note_state(values)  # first: an interrupt may leave them in slots without an object
         self.boxes[rows] = boxes
         self.state["layer"][rows] = values.get("layer", DEFAULT_LAYER)
@@ -396,7 +403,7 @@ class ObjectTable:
                 self.state[key][rows] = values.get(key, False)
         self.slot_ids[rows] = ids  # last: now they exist
         self._count += n
-        self.next_id = max(self.next_id, int(ids.max()) + 1)
+        self.next_id = max(self.next_id, largest + 1)
         self._order = self._labels = None
         self._mark(slots, rows, _ADDED)
         return ids
@@ -517,7 +524,7 @@ class ObjectTable:
         if not len(slots):
             return
         before = self._pending[rows]
-        if not before.any():
+        if not np.count_nonzero(before):
             self._touched.append(slots)
             self._pending[rows] = bit | _TOUCHED
             return
@@ -572,7 +579,7 @@ class ObjectTable:
         self._touched = []
         self._pending = np.zeros(len(self.slot_ids), np.uint8)
         self._order = self._labels = None
-        self._map_ids = np.empty(0, ID_DTYPE)
+        self._map_ids = _NO_IDS
         if self._is_mapped:
             self._start_map()
 
@@ -602,10 +609,9 @@ class ObjectTable:
 
     # -- slots --------------------------------------------------------------------------------
 
-    def _allot(self, ids: NDArray[np.int64]) -> NDArray[np.int32]:
+    def _allot(self, ids: NDArray[np.int64], largest: int) -> NDArray[np.int32]:
         """Choose a slot for each new id and make room for it."""
         n = len(ids)
-        largest = int(ids.max())
         if not self._is_mapped:
             if largest < 2 * (self._count + n) + _SPARE_SLOTS:
                 self._reserve(largest + 1)
@@ -644,13 +650,13 @@ class ObjectTable:
         if capacity >= _MANY:
             reuse_freed_memory()
         boxes = np.empty((capacity, 2 * self.ndim))
-        boxes[:old] = self.boxes
         state = np.zeros(capacity, STATE_DTYPE)
-        state[:old] = self.state
-        slot_ids = np.full(capacity, -1, ID_DTYPE)
-        slot_ids[:old] = self.slot_ids
+        slot_ids = np.empty(capacity, ID_DTYPE)
+        slot_ids[old:] = -1
         pending = np.zeros(capacity, np.uint8)
-        pending[:old] = self._pending
+        if old:
+            boxes[:old], state[:old] = self.boxes, self.state
+            slot_ids[:old], pending[:old] = self.slot_ids, self._pending
         self.boxes, self.state, self.slot_ids, self._pending = boxes, state, slot_ids, pending
         if self._is_mapped:
             free = np.empty(capacity, SLOT_DTYPE)

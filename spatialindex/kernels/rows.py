@@ -1,4 +1,4 @@
-"""Rows of the object table: finding them, scattering boxes to them, and what changed noted.
+"""Rows of boxes checked, and of the object table: found, boxes scattered to them, changes noted.
 
 Each is one pass over a batch, which for a few hundred objects costs a fraction of what as many
 array operations do.
@@ -8,7 +8,20 @@ import numpy as np
 
 from spatialindex.kernels.jit import kernel
 
-__all__ = ["find_rows", "move_rows", "take_codes"]
+__all__ = ["are_boxes", "find_rows", "move_rows", "take_codes"]
+
+
+@kernel
+def are_boxes(rows, infinite, dim):
+    """Tell if all rows ``(n, 2*ndim)`` are boxes, their bounds finite unless they may be not."""
+    ndim = len(dim)
+    highest = np.inf if infinite else np.finfo(np.float64).max
+    ok = True
+    for i in range(rows.shape[0]):
+        for d in range(ndim):
+            lower, upper = rows[i, d], rows[i, ndim + d]
+            ok &= (-highest <= lower) & (lower <= upper) & (upper <= highest)
+    return ok
 
 
 @kernel
