@@ -262,9 +262,8 @@ class Content:
         """Add objects with the options of `state`."""
         self._mend()
         checked = as_boxes(boxes, self.ndim)
-        many = checked.reshape(-1, 2 * self.ndim)
-        is_plain = all(map(is_, state.values(), _PLAIN_OPTIONS))
-        if checked.ndim == 1 and ids is None and is_plain:
+        many = checked if checked.ndim == 2 else checked.reshape(1, -1)
+        if many is not checked and ids is None and all(map(is_, state.values(), _PLAIN_OPTIONS)):
             self._admit(many)
             with self._change():
                 id_ = self._table.insert_one(checked)

@@ -80,6 +80,8 @@ if hasattr(os, "register_at_fork"):
 
 def check_workers(workers: int) -> int:
     """Check a number of worker threads."""
+    if type(workers) is int and workers > 0:
+        return workers
     if isinstance(workers, bool) or not isinstance(workers, int | np.integer) or workers < 1:
         raise InvalidArgumentError(f"workers is {workers!r}: pass the number of threads, 1 or more")
     return int(workers)

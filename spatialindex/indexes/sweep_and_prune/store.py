@@ -223,16 +223,15 @@ class LaneStore:
             self.reset()
             return
         capacity = len(table.slot_ids)
-        frame, meta, scale = np.zeros(4), np.zeros(lanes.META, np.int64), np.empty(3)
+        frame, meta = np.zeros(4), np.zeros(lanes.META, np.int64)
         ranges = np.empty((capacity, 2 * (ndim - 1)), np.int16)
         keys, other = np.empty(n, np.uint64), np.empty(n, np.uint64)
         before = self.arrays.meta
-        keys, counts, offsets, places, entries, n_blocks = build.plan_lanes(
+        keys, counts, offsets, places, entries, n_blocks, self._scale = build.plan_lanes(
             *(table.cover, slots, n, before[lanes.AXIS], self._most_entries(), dim),
-            *(ranges, frame, meta, scale, keys, other),
+            *(ranges, frame, meta, keys, other),
         )
         meta[lanes.SHIFTS] = before[lanes.SHIFTS]
-        self._scale = float(scale[0]), float(scale[1]), int(scale[2])
         homes = np.empty(capacity, np.int32)
         arrays = self._with_blocks(n_blocks, offsets, ranges, homes, frame, meta)
         shift, dtype = (_SHIFT, np.int32) if table.high <= _MANY else (40, np.int64)

@@ -152,16 +152,16 @@ def _bits_of_keys(figures, axis, n):
 
 
 @allocating_kernel
-def plan_lanes(boxes, slots, n, present, most, dim, ranges, frame, meta, scale, keys, other):
+def plan_lanes(boxes, slots, n, present, most, dim, ranges, frame, meta, keys, other):
     """Choose axis, lanes and keys for `n` boxes, at least one, and sort them.
 
     ``slots`` are the rows of `boxes` in use, the first `n` when it is empty; `present` is the axis
     that was swept so far, or -1; `most` is how many entries there may be: with more, there are
-    fewer lanes. Writes to `ranges`, `frame` and `meta`, which are those of `SweptLanes`, and lowest
-    and highest bound and bits of keys to `scale`. `keys` and `other` are uint64 scratch of `n`.
+    fewer lanes. Writes to `ranges`, `frame` and `meta`, which are those of `SweptLanes`. `keys` and
+    `other` are uint64 scratch of `n`.
 
-    Returns sorted keys, entries and first block of each lane, where its members begin, and the
-    numbers of entries and blocks.
+    Returns sorted keys, entries and first block of each lane, where its members begin, the numbers
+    of entries and blocks, and lowest and highest bound and bits of keys.
     """
     sample = np.empty((choose.SAMPLE if n > _FEW else choose.SAMPLE // 2, 2 * len(dim)))
     values, figures = np.empty(choose.SAMPLE), np.empty(choose.FIGURES)
@@ -172,7 +172,6 @@ def plan_lanes(boxes, slots, n, present, most, dim, ranges, frame, meta, scale, 
     axis = meta[AXIS]
     low, high = figures[choose.LOW + axis], figures[choose.HIGH + axis]
     bits = _bits_of_keys(figures, axis, n)
-    scale[0], scale[1], scale[2] = low, high, bits
     while True:
         corners = np.zeros((meta[N_LANES] + 1) * (meta[N_LANES + 1] + 1), np.int32)
         entries = key_boxes(
@@ -188,7 +187,8 @@ def plan_lanes(boxes, slots, n, present, most, dim, ranges, frame, meta, scale, 
     offsets = np.empty(n_lanes + 1, np.int64)
     sum_counts(corners, meta, dim, counts)
     n_blocks = lay_out(counts, offsets, places)
-    return sort_keys(keys, other, 32, bits), counts, offsets, places, entries, n_blocks
+    keys = sort_keys(keys, other, 32, bits)
+    return keys, counts, offsets, places, entries, n_blocks, (low, high, bits)
 
 
 @inner_kernel
