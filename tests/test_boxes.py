@@ -220,6 +220,25 @@ def test_an_infinite_bound_is_refused(ndim, value):
             as_boxes(boxes[3])
 
 
+@pytest.mark.parametrize("ndim", DIMS)
+@pytest.mark.parametrize("infinite", [False, True])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1.7e308, -1.7e308, 1198.0])
+def test_many_boxes_are_refused_for_what_one_is(ndim, infinite, value):
+    import spatialindex.kernels.rows  # noqa: F401  (what checks many)
+
+    for column in range(2 * ndim):
+        boxes = unit_boxes(600, ndim)
+        boxes[599, column] = value
+        try:
+            as_boxes(boxes[599], infinite=infinite)
+        except si.InvalidBoxError as refused:
+            said = str(refused).replace("boxes:", "boxes[599]:")
+            with refuses(said):
+                as_boxes(boxes, infinite=infinite)
+        else:
+            assert as_boxes(boxes, infinite=infinite) is boxes
+
+
 def test_corners_in_the_wrong_order_are_refused():
     boxes = unit_boxes(20, 2)
     boxes[17] = [3.0, 0.0, 2.0, 1.0]
