@@ -5,7 +5,7 @@ turns the slots that come back into ids in canonical order. The structure only f
 
 How ``index.pairs()`` runs: the table's changes go to the structure (``apply``); the structure lists
 pairs of slots in any order; each slot becomes a label that sorts as its id does; the pairs are
-packed into 64-bit keys, radix-sorted and unpacked to ids.
+packed into keys, radix-sorted and unpacked to ids.
 
 The methods are written by what they do: `content` (what is in it, and changes), `regions`
 (questions about regions), `reaching` (nearest and casts) and `relations` (pairs and joins); here is

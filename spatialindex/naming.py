@@ -1,7 +1,7 @@
 """From slots and input rows to ids in canonical order.
 
 A structure lists rows of slots in any order. Each slot or input row becomes a *label*, a number
-that sorts as its id does. Two labels are packed into a 64-bit key; keys are sorted and unpacked to
+that sorts as its id does. Two labels are packed into one key; keys are sorted and unpacked to
 ids (`spatialindex.kernels.sorting`)::
 
     rows (slot 4, slot 0)  labels 4, 0  pair key 0b000_100  ->  ids (0, 4)

@@ -1,7 +1,7 @@
 """Canonical order by linear sorts.
 
-Rows are packed into 64-bit keys, first column high, sorted by a least-significant-digit radix sort
-over only the bits that the keys can have, and unpacked::
+Rows are packed into keys of 64 bits, or of 32 where they fit, first column high, sorted by a
+least-significant-digit radix sort over only the bits that the keys can have, and unpacked::
 
     rows (2, 5) (0, 3)  with columns below 8  ->  keys 0b010_101 0b000_011  ->  (0, 3) (2, 5)
 
