@@ -17,6 +17,7 @@ The table does not know any structure, and nothing of it shrinks but by `clear`.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -310,9 +311,7 @@ class ObjectTable:
             from spatialindex.kernels.idmap import find_ids
 
             return slots, *find_ids(self._map_ids, self._map_slots, ids, slots)
-        from spatialindex.kernels.rows import find_rows
-
-        return slots, *find_rows(self.slot_ids, self.high, ids, slots)
+        return slots, *_kernels().find_rows(self.slot_ids, self.high, ids, slots)
 
     def member_slots(self, rows: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return the slots of ids in ``(m, 2)`` rows, -1 for ids that are gone; none: the ids."""
@@ -413,10 +412,8 @@ class ObjectTable:
         rows = _as_rows(slots)
         done = 0
         if rows is slots:
-            from spatialindex.kernels.rows import move_rows
-
             mark = np.uint8(_MOVED | _TOUCHED)
-            done = move_rows(self.boxes, self._pending, slots, boxes, mark)
+            done = _kernels().move_rows(self.boxes, self._pending, slots, boxes, mark)
             if done:
                 self._touched.append(slots[:done])
             slots = rows = slots[done:]
@@ -503,12 +500,10 @@ class ObjectTable:
         """Hand out the changes since the last call, None when there are none."""
         if not self._touched:
             return None
-        from spatialindex.kernels.rows import take_codes
-
         slots = self._touched[0] if len(self._touched) == 1 else np.concatenate(self._touched)
         self._touched = []
         codes = np.empty(len(slots), np.uint8)
-        any_bits, all_bits, ascend = take_codes(self._pending, slots, codes)
+        any_bits, all_bits, ascend = _kernels().take_codes(self._pending, slots, codes)
         if not ascend:
             order = np.argsort(slots, kind="stable")
             slots, codes = slots[order], codes[order]
@@ -674,6 +669,14 @@ class ObjectTable:
         self._map_slots = np.empty(size, SLOT_DTYPE)
         slots = self.live_slots()
         add_ids(self._map_ids, self._map_slots, self.slot_ids[slots], slots)
+
+
+@cache
+def _kernels() -> Any:
+    """Return the kernels of rows, which not everybody needs who imports this module."""
+    from spatialindex.kernels import rows
+
+    return rows
 
 
 def _any(values: NDArray[Any] | None) -> bool:
