@@ -95,10 +95,12 @@ def marked(
     groups: list[NDArray[np.int32]], table: ObjectTable
 ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
     """Return marks of the slots of groups, and those that hold an object, ascending."""
+    from spatialindex.kernels.keeping import mark_slots
+
     slots = gathered(groups)
     marks = np.zeros(max(len(table.slot_ids), 1), np.uint8)
-    marks[slots] = 1
-    return marks, slots[table.slot_ids[slots] >= 0]
+    live = np.empty(len(slots) + 1, SLOT_DTYPE)
+    return marks, live[: mark_slots(slots, table.slot_ids, marks, live)]
 
 
 def closed(rows: NDArray[np.int64]) -> NDArray[np.int64]:

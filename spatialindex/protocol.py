@@ -115,8 +115,14 @@ class Structure(Protocol):
     A class is made as ``Class(table, **parameters)``. The table's ``cover`` boxes are what pairs
     are decided on and what has to be covered; its ``boxes`` decide questions. Both are reallocated
     when the table grows: read them anew in every method. Arrays of rows that a method returns are
-    the caller's, to keep and to write into. A method ``outlines() -> Outlines`` is optional, see
-    `spatialindex.outlines`.
+    the caller's, to keep and to write into.
+
+    A method ``outlines() -> Outlines`` is optional, see `spatialindex.outlines`. So are shares of
+    the objects that tell how pairs are found after changes. Up to a ``kept_share`` changed objects,
+    kept pairs are brought up to date by `touching`; of more than a ``sweep_share`` by a method
+    ``pairs_with(slots, marks, rule, *, limit, workers)``, which returns the pairs with a member in
+    `slots`, each once, where ``marks[slot]``, uint8, is 1 for these and no other object. Beyond the
+    ``kept_share`` it is `pairs`.
     """
 
     table: ObjectTable

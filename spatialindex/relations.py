@@ -119,8 +119,14 @@ class Relations(Content):
         """Return the pairs that slots are in, all of them marked, each once, as rows of slots."""
         from spatialindex.kernels.keeping import drop_repeats
 
+        structure: Any = self._structure
+        rows: NDArray[np.int32]
+        if len(slots) > getattr(structure, "sweep_share", np.inf) * len(self._table):
+            limit = self.max_rows
+            rows = structure.pairs_with(slots, marks, rule, limit=limit, workers=workers)
+            return rows
         limit = min(2 * self.max_rows, NO_LIMIT)  # two that ask find each other twice
-        rows = self._structure.touching(slots, rule, limit=limit, workers=workers)
+        rows = structure.touching(slots, rule, limit=limit, workers=workers)
         return rows[: drop_repeats(rows, marks, self._table.slot_ids)]
 
     def _named_pairs(

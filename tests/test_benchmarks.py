@@ -130,7 +130,9 @@ def test_results_tell_what_they_were_measured_on(tmp_path):
     assert results["settings"]["seed"] == 7
 
 
-@pytest.mark.parametrize(("job", "constant"), [("kept", "kept_share"), ("bulk", "bulk_share")])
+@pytest.mark.parametrize(
+    ("job", "constant"), [("kept", "kept_share"), ("sweep", "sweep_share"), ("bulk", "bulk_share")]
+)
 def test_borders_stand_beside_the_constant_in_use(job, constant, tmp_path):
     results, printed = measured(tmp_path / "out.json", "--job", job, "--structures", "hash-grid")
     for group in results["groups"]:

@@ -82,6 +82,53 @@ def test_few_changes_among_many_are_pairs_from_scratch(name, ndim, ids):
         kept.validate()
 
 
+SWEEPING = [
+    pytest.param(entry.name, ndim, id=f"{entry.name}-{ndim}D")
+    for entry in si.structures()
+    for ndim in entry.ndims
+    if hasattr(si.create(entry.name, ndim)._structure, "sweep_share")
+]
+
+
+@pytest.mark.parametrize("share", [-1.0, np.inf], ids=["in-one-pass", "one-by-one"])
+@pytest.mark.parametrize(("name", "ndim"), SWEEPING)
+def test_pairs_of_what_changed_are_the_same_however_they_are_found(name, ndim, share):
+    rng = np.random.default_rng(8)
+    cells = {"cell_size": 4.0, "max_cells": 16} if "grid" in name else {}
+    index = si.create(name, ndim, **cells)
+    index._structure.kept_share, index._structure.sweep_share = np.inf, share
+    content = boxes(rng, 200, ndim)
+    content[::7] += 1 / 3  # not in float32
+    content[:20] = content[0]  # a cell of many blocks
+    content[-4:, :ndim], content[-4:, ndim:] = 0.0, 20.0  # in more cells than an object may be
+    index.insert(content, layer=1 + np.arange(200) % 3, asleep=np.arange(200) % 5 == 0)
+    for chosen in (rng.permutation(200)[:30], np.arange(190, 200), np.arange(15)):
+        index.pairs(), index.pairs(among="all")
+        new = boxes(rng, len(chosen), ndim)
+        new[::3] = index.boxes(chosen[::3]) + 1 / 8  # mostly in the same cells
+        new[1, :ndim], new[1, ndim:] = 1.0, 21.0
+        index.update(chosen, new)
+        index.remove(chosen[:2])
+        index.insert(new[:2], chosen[:2])
+        found = [index.pairs(workers=2), index.pairs(among="all")]
+        index.validate()
+        index._kept.forget()
+        np.testing.assert_array_equal(found[0], index.pairs())
+        np.testing.assert_array_equal(found[1], index.pairs(among="all"))
+
+
+def test_pairs_in_one_pass_are_refused_beyond_max_rows():
+    index = always_keeping("hash-grid")(2)
+    index.insert(np.tile([0.0, 0, 1, 1], (50, 1)) + 9 * np.arange(50)[:, None])
+    assert not len(index.pairs())
+    index.update(None, np.tile([0.0, 0, 1, 1], (50, 1)))
+    index.max_rows = 1224
+    with pytest.raises(si.ResultTooLargeError, match="more than 1224 rows"):
+        index.pairs()
+    index.max_rows = 1225
+    assert len(index.pairs()) == 1225
+
+
 def test_nothing_changed_returns_the_same_array():
     index = si.HashGrid(ndim=2)
     index.insert([[0, 0, 1, 1], [1, 1, 2, 2]])

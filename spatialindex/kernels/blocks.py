@@ -33,6 +33,7 @@ from spatialindex.kernels.simd import (
     down32,
     grown32,
     inside8,
+    lane_overlap8,
     local_floats,
     lowest_bit,
     overlap8,
@@ -44,6 +45,7 @@ from spatialindex.kernels.simd import (
 )
 
 __all__ = [
+    "NO_MARKS",
     "Best",
     "aim_at_region",
     "change_list",
@@ -52,10 +54,15 @@ __all__ = [
     "first_of_block",
     "hits_of_block",
     "later_lanes",
+    "mark_lanes",
+    "marked_lanes",
+    "meeting_lanes",
     "nearest_of_block",
+    "note_pairs",
     "offer_first",
     "offer_nearest",
     "pairs_of_blocks",
+    "pairs_of_words",
     "planes_of_block",
     "repeat_bits",
     "scan_pairs",
@@ -70,6 +77,9 @@ _DIAGONAL = np.uint64(0x8040201008040201)
 _SEVENS = np.uint64(0x7F7F7F7F7F7F7F7F)
 _HIGHS = np.uint64(0x8080808080808080)
 _LATER = np.uint64(0x0080C0E0F0F8FCFE)  # of a block with itself: each pair of lanes once
+
+NO_MARKS = np.empty(0, np.uint8)
+"""Marks of lanes where none are looked at."""
 
 
 class Best(NamedTuple):
@@ -265,29 +275,110 @@ def spread_bits(mask):
 
 
 @inner_kernel
+def marked_lanes(slots, block, marks):
+    """Return the mask of the lanes of a block that hold a slot with ``marks[slot] == 1``, uint8."""
+    mask = np.uint64(0)
+    for lane in range(LANES):
+        slot = slots[block, lane]
+        mark = np.uint64(marks[np.uint64(slot)]) if slot >= 0 else np.uint64(0)
+        mask |= mark << np.uint64(lane)
+    return mask
+
+
+@kernel
+def mark_lanes(slots, n, marks, marked):
+    """Write the `marked_lanes` of each of the first `n` blocks to uint8 `marked`."""
+    for block in range(n):
+        marked[block] = marked_lanes(slots, block, marks)
+
+
+@inner_kernel
+def meeting_lanes(bounds, marked, block, other, dim):
+    """Return the pairs of lanes of two blocks that meet, as a word of bits ``8 * i + j``.
+
+    Where `marked` is not empty, one lane of a pair has a bit in it, see `mark_lanes`.
+    """
+    if marked.shape[0] == 0:
+        return overlap8x8(bounds, block, other, dim)
+    word = np.uint64(0)
+    mask = np.uint64(marked[block])
+    while mask != 0:
+        lane = lowest_bit(mask)
+        mask &= mask - np.uint64(1)
+        word |= lane_overlap8(bounds, block, lane, other, dim) << np.uint64(LANES * lane)
+    mask = np.uint64(marked[other])
+    while mask != 0:
+        lane = lowest_bit(mask)
+        mask &= mask - np.uint64(1)
+        column = spread_bits(lane_overlap8(bounds, other, lane, block, dim))
+        word |= column & (_BYTES << np.uint64(lane))
+    return word
+
+
+@inner_kernel
+def _are_pair(bounds, exact, block, i, other, j, cover, a, b, state, rule, dim):
+    """Tell if slots `a` and `b`, whose lanes `i` and `j` of two blocks meet, are a pair."""
+    sure = (exact[block] >> np.uint8(i)) & (exact[other] >> np.uint8(j)) & np.uint8(1)
+    if sure == 0 and not surely_meet(bounds, block, i, other, j, dim):
+        if not meet(cover, a, cover, b, dim):
+            return False
+    return passes(state, a, b, rule, np.uint64(0))
+
+
+@inner_kernel
 def pairs_of_blocks(word, bounds, slots, exact, block, other, cover, state, rule, dim, out, k):
     """Decide the pairs of lanes of two blocks in `word`; writes them from `k` on.
 
     Bit ``8 * i + j`` stands for lane `i` of `block` and lane `j` of `other`. Returns the count so
     far, which goes on beyond the end of `out`.
     """
-    sure = spread_bits(np.uint64(exact[block])) & repeat_bits(np.uint64(exact[other]))
     while word != 0:
         bit = lowest_bit(word)
         word &= word - np.uint64(1)
-        i = bit >> 3
-        j = bit & 7
-        a = slots[block, i]
-        b = slots[other, j]
-        if not (sure >> np.uint64(bit)) & np.uint64(1):
-            if not surely_meet(bounds, block, i, other, j, dim):
-                if not meet(cover, a, cover, b, dim):
-                    continue
-        if passes(state, a, b, rule, np.uint64(0)):
+        i, j = bit >> 3, bit & 7
+        a, b = slots[block, i], slots[other, j]
+        if _are_pair(bounds, exact, block, i, other, j, cover, a, b, state, rule, dim):
             if k < out.shape[0]:
                 out[k, 0] = a
                 out[k, 1] = b
             k += 1
+    return k
+
+
+@inner_kernel
+def note_pairs(words, m, word, block, other):
+    """Note the pairs of lanes of two blocks in `word`, if any, for `pairs_of_words`.
+
+    `words` is that of `local_words`, with `m` numbers in it; returns how many there are then.
+    """
+    words[m] = block
+    words[m + 1] = other
+    words[m + 2] = np.int64(word)
+    return m + (3 if word != 0 else 0)
+
+
+@inner_kernel
+def pairs_of_words(words, m, bounds, slots, exact, cover, state, rule, dim, out, k):
+    """Decide what is noted in `m` numbers of `words`, otherwise as `pairs_of_blocks`.
+
+    That is for blocks of which few lanes meet: in one loop over the pairs of all of them there is
+    no end of a word that the processor fails to foresee.
+    """
+    at = 0
+    word = np.uint64(words[2])
+    while at < m:
+        block, other = words[at], words[at + 1]
+        bit = lowest_bit(word)
+        i, j = bit >> 3, bit & 7
+        a, b = slots[block, i], slots[other, j]
+        is_pair = _are_pair(bounds, exact, block, i, other, j, cover, a, b, state, rule, dim)
+        if k < out.shape[0]:
+            out[k, 0] = a
+            out[k, 1] = b
+        k += 1 if is_pair else 0
+        word &= word - np.uint64(1)
+        at += 3 if word == 0 else 0
+        word = np.uint64(words[at + 2]) if word == 0 else word
     return k
 
 

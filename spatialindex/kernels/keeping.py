@@ -10,7 +10,7 @@ import numpy as np
 
 from spatialindex.kernels.jit import inner_kernel, kernel
 
-__all__ = ["drop_repeats", "merge_kept"]
+__all__ = ["drop_repeats", "mark_slots", "merge_kept"]
 
 _LAST = np.iinfo(np.int64).max  # no pair has a first id that large
 
@@ -55,6 +55,21 @@ def merge_kept(kept, slots, marks, found, out):
         out[k, 1] = next_b
         k += np.uint64(1)
     return np.int64(k) - 1  # without the last, which is no row
+
+
+@kernel
+def mark_slots(slots, slot_ids, marks, live):
+    """Set ``marks[slot] = 1`` of slots, uint8, and write those that hold an object to `live`.
+
+    Returns how many these are; `live`, int32, has room for all and one more.
+    """
+    k = 0
+    for i in range(slots.shape[0]):
+        slot = slots[i]
+        marks[slot] = 1
+        live[k] = slot
+        k += 1 if slot_ids[slot] >= 0 else 0
+    return k
 
 
 @kernel

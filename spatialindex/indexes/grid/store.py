@@ -185,10 +185,25 @@ class CellStore:
         members.leave_slots(self.arrays, slots, axes(self.table))
 
     def move(
-        self, slots: NDArray[np.int32], boxes: NDArray[np.float64], ranges: NDArray[Any]
+        self,
+        slots: NDArray[np.int32],
+        boxes: NDArray[np.float64],
+        ranges: NDArray[Any],
+        *,
+        are_many: bool = False,
     ) -> None:
-        """Move slots, which are in cells, to the cells of other ranges, none of them wide."""
-        cells.note_ranges(self.arrays.meta, ranges, axes(self.table))
+        """Move slots, which are in cells, to the cells of other ranges, none of them wide.
+
+        Of many, those that stay in all their cells are written in one pass over all blocks.
+        """
+        dim = axes(self.table)
+        cells.note_ranges(self.arrays.meta, ranges, dim)
+        if are_many:
+            marks = np.zeros(len(self.table.slot_ids), np.uint8)
+            rows = np.empty(len(slots) + 1, np.int64)
+            rows = rows[: members.choose_moves(self.arrays, slots, ranges, marks, rows, dim)]
+            members.rewrite_lanes(self.arrays, marks, self.table.cover, dim)
+            slots, boxes, ranges = slots[rows], boxes[rows], ranges[rows]
         self._with_room(members.move_slots, slots, boxes, ranges)
 
     def _with_room(

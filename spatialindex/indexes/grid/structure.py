@@ -30,6 +30,7 @@ from spatialindex.indexes.grid.choosing import choose_dense, choose_edge, key_la
 from spatialindex.indexes.grid.outlines import cell_outlines
 from spatialindex.indexes.grid.store import CellStore
 from spatialindex.indexes.packed import PackedList
+from spatialindex.kernels.blocks import NO_MARKS, mark_lanes
 from spatialindex.kernels.decide import CAST, PLANES
 from spatialindex.kernels.grid import ask as kernels
 from spatialindex.kernels.grid import cells
@@ -37,6 +38,7 @@ from spatialindex.kernels.grid.build import KEY_BITS
 from spatialindex.kernels.grid.planes import inside_planes
 from spatialindex.kernels.grid.rays import all_hits, first_hits
 from spatialindex.kernels.grid.rings import nearest_in_cells
+from spatialindex.kernels.keeping import drop_repeats
 from spatialindex.kernels.thin import ask_grid, make_handle
 from spatialindex.outlines import Outlines
 from spatialindex.protocol import Single
@@ -81,9 +83,13 @@ class GridStructure(Answering):
         The bounds of a dense grid; None: chosen from the boxes at each build.
     """
 
-    # kept pairs pay up to 0.13 changed of 10,000 boxes and 0.10 of 100,000;
+    # kept pairs pay up to 0.26 to 0.34 changed of 10,000 boxes and 0.33 to 0.36 of 100,000;
     # python -m tests.benchmarks --job kept
-    kept_share = 0.1
+    kept_share = 0.25
+    # of the objects changed: beyond, one pass over all cells costs less than to go to those of
+    # each, from 0.05 of 10,000 boxes and 0.03 of 100,000 on;
+    # python -m tests.benchmarks --job sweep
+    sweep_share = 0.03
     # of the objects changed: beyond, building anew is cheaper than changing memberships;
     # python -m tests.benchmarks --job bulk
     bulk_share = 0.4
@@ -242,18 +248,14 @@ class GridStructure(Answering):
             self._add(changed)
             kept = ~(was_wide | is_wide)
             slots, boxes, ranges = slots[kept], boxes[kept], ranges[kept]
-        self._store.move(slots, boxes, ranges)
+        are_many = len(slots) > self.sweep_share * len(self.table)
+        self._store.move(slots, boxes, ranges, are_many=are_many)
 
     # -- answering ----------------------------------------------------------------------------
 
     def pairs(self, rule: int, *, limit: int, workers: int = 1) -> NDArray[np.int32]:
         """Pair the members of each cell, then the wide objects with everything."""
-
-        def fill(start: int, stop: int, out: NDArray[np.int32]) -> int:
-            return self._find_pairs(rule, start, stop, out, limit)
-
-        n_blocks, guess = self._store.n_blocks, 4 * len(self.table)
-        rows = collect_rows(fill, n_blocks, limit=limit, workers=workers, guess=guess)
+        rows = self._pairs_in_cells(rule, NO_MARKS, len(self.table), limit, workers)
         if len(self._wide):
             ask = ask_neighbours(self.table, self._wide.slots, rule)
             crossing = super()._rows(ask, limit - len(rows), workers)
@@ -262,14 +264,55 @@ class GridStructure(Answering):
             rows = np.concatenate([rows, crossing, among])
         return rows
 
+    def pairs_with(
+        self,
+        slots: NDArray[np.int32],
+        marks: NDArray[np.uint8],
+        rule: int,
+        *,
+        limit: int,
+        workers: int = 1,
+    ) -> NDArray[np.int32]:
+        """Pair the members of each cell where one is marked; wide objects are asked, and ask."""
+        marked = np.empty(self._store.n_blocks, np.uint8)
+        mark_lanes(self._store.arrays.slots, self._store.n_blocks, marks, marked)
+        rows = self._pairs_in_cells(rule, marked, len(slots), limit, workers)
+        if len(self._wide):
+            ask = ask_neighbours(self.table, slots, rule)
+            # two that ask find each other twice
+            left = min(2 * (limit - len(rows)), NO_LIMIT)
+            found = self._wide.regions(ask, limit=left, workers=workers, guess=len(slots))
+            ask = ask_neighbours(self.table, slots[self._store.is_wide(slots)], rule)
+            crossing = super()._rows(ask, left - len(found), workers)
+            found = np.concatenate([found, crossing])
+            n = drop_repeats(found, marks, self.table.slot_ids)
+            rows = np.concatenate([rows, found[:n]])
+        return rows
+
+    def _pairs_in_cells(
+        self, rule: int, marked: NDArray[np.uint8], n: int, limit: int, workers: int
+    ) -> NDArray[np.int32]:
+        """Pair the members of each cell, with marks of `n` objects those of which one is marked."""
+
+        def fill(start: int, stop: int, out: NDArray[np.int32]) -> int:
+            return self._find_pairs(rule, marked, (start, stop), out, limit)
+
+        n_blocks = self._store.n_blocks
+        return collect_rows(fill, n_blocks, limit=limit, workers=workers, guess=4 * n)
+
     def _find_pairs(
-        self, rule: int, start: int, stop: int, out: NDArray[np.int32], limit: int
+        self,
+        rule: int,
+        marked: NDArray[np.uint8],
+        span: tuple[int, int],
+        out: NDArray[np.int32],
+        limit: int,
     ) -> int:
         table = self.table
         return int(
             kernels.find_pairs(
-                *(self._store.arrays, table.cover, table.state, rule),
-                *(start, stop, out, limit, axes(table)),
+                *(self._store.arrays, marked, table.cover, table.state, rule),
+                *(*span, out, limit, axes(table)),
             )
         )
 
@@ -361,7 +404,8 @@ class GridStructure(Answering):
         met_wide = wide * (len(self.table) - wide) + wide * (wide - 1) // 2
 
         def count(weaker: int) -> int:
-            total = self._find_pairs(weaker, 0, self._store.n_blocks, NO_ROWS, NO_LIMIT)
+            span = (0, self._store.n_blocks)
+            total = self._find_pairs(weaker, NO_MARKS, span, NO_ROWS, NO_LIMIT)
             if wide:
                 ask = ask_neighbours(self.table, self._wide.slots, weaker)
                 total += self._answer(ask, NO_ORDER, (0, wide), NO_COUNTS, NO_ROWS, NO_LIMIT)

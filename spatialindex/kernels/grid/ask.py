@@ -6,13 +6,15 @@ from spatialindex.kernels.blocks import (
     aim_at_region,
     hits_of_block,
     later_lanes,
-    pairs_of_blocks,
+    meeting_lanes,
+    note_pairs,
+    pairs_of_words,
     repeat_bits,
     spread_bits,
 )
 from spatialindex.kernels.grid.cells import LOWEST, USED_BLOCKS, find_cell
 from spatialindex.kernels.jit import inner_kernel, kernel
-from spatialindex.kernels.simd import LANES, local_floats, local_ints, overlap8, overlap8x8
+from spatialindex.kernels.simd import LANES, WORDS, local_floats, local_ints, local_words, overlap8
 
 __all__ = [
     "count_bits",
@@ -156,28 +158,31 @@ def of_this_cell(grid, block, other, dim):
 
 
 @kernel
-def find_pairs(grid, cover, state, rule, start, stop, out, limit, dim):
+def find_pairs(grid, marked, cover, state, rule, start, stop, out, limit, dim):
     """Find the pairs with a member in blocks `start` to `stop` and the other later in its chain.
 
-    Returns the count, or any number beyond `limit` as soon as there are more.
+    Unless `marked` is empty, one of a pair has a bit in it, see `blocks.mark_lanes`. Returns the
+    count, or any number beyond `limit` as soon as there are more.
     """
     bounds, slots, exact = grid.bounds, grid.slots, grid.exact
+    words = local_words()
+    m = 0
     k = 0
     for block in range(start, stop):
         if slots[block, 0] < 0:
             continue  # a free block: its link leads to other free ones
         other = np.int64(block)
         while other >= 0:
-            word = later_lanes(overlap8x8(bounds, block, other, dim), block, other)
-            if word != 0:
-                word &= of_this_cell(grid, block, other, dim)
-                k = pairs_of_blocks(
-                    word, bounds, slots, exact, block, other, cover, state, rule, dim, out, k
-                )
+            word = later_lanes(meeting_lanes(bounds, marked, block, other, dim), block, other)
+            word &= of_this_cell(grid, block, other, dim)
+            m = note_pairs(words, m, word, block, other)
+            if m == WORDS - 3:
+                k = pairs_of_words(words, m, bounds, slots, exact, cover, state, rule, dim, out, k)
+                m = 0
+                if k > limit:
+                    return k
             other = np.int64(grid.link[other])
-        if k > limit:
-            return k
-    return k
+    return pairs_of_words(words, m, bounds, slots, exact, cover, state, rule, dim, out, k)
 
 
 @inner_kernel

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from spatialindex.kernels.blocks import clear_lane, copy_lane, write_lane
+from spatialindex.kernels.blocks import clear_lane, copy_lane, marked_lanes, write_lane
 from spatialindex.kernels.grid.cells import (
     ABSENT,
     CELLS,
@@ -22,7 +22,7 @@ from spatialindex.kernels.grid.cells import (
 from spatialindex.kernels.jit import inner_kernel, kernel
 from spatialindex.kernels.simd import LANES, equal8, local_ints, lowest_bit
 
-__all__ = ["enter_slots", "leave_slots", "move_slots"]
+__all__ = ["choose_moves", "enter_slots", "leave_slots", "move_slots", "rewrite_lanes"]
 
 
 @inner_kernel
@@ -211,3 +211,35 @@ def move_slots(grid, slots, boxes, ranges, start, dim):
                     if not _holds_cell(old, x, y, z, dim):
                         _enter(grid, slot, boxes, i, x, y, z, dim)
     return slots.shape[0]
+
+
+@kernel
+def choose_moves(grid, slots, ranges, marks, rows, dim):
+    """Write to int64 `rows` which rows of ranges differ from those of their slots, and how many.
+
+    The slots of the others, which stay in all their cells, get a mark: ``marks[slot] = 1``, uint8.
+    """
+    n = 0
+    for i in range(slots.shape[0]):
+        stays = True
+        for c in range(2 * len(dim)):
+            stays &= grid.ranges[slots[i], c] == ranges[i, c]
+        marks[slots[i]] = stays
+        rows[n] = i
+        n += 0 if stays else 1
+    return n
+
+
+@kernel
+def rewrite_lanes(grid, marks, boxes, dim):
+    """Write the present boxes of marked slots, their rows of `boxes`, to all their lanes.
+
+    One pass over all blocks: where many have moved, that costs less than to look for each of them.
+    """
+    for block in range(grid.meta[USED_BLOCKS]):
+        mask = marked_lanes(grid.slots, block, marks)
+        while mask != 0:
+            lane = lowest_bit(mask)
+            mask &= mask - np.uint64(1)
+            slot = grid.slots[block, lane]
+            write_lane(grid.bounds, grid.slots, grid.exact, block, lane, slot, boxes, slot, dim)

@@ -38,10 +38,12 @@ from spatialindex.kernels.simd.rounding import (
     up32,
 )
 from spatialindex.kernels.simd.scratch import (
+    WORDS,
     local_doubles,
     local_floats,
     local_ints,
     local_query,
+    local_words,
     prefetch,
     prefetch_block,
 )
@@ -80,6 +82,7 @@ else:
 __all__ = [
     "LANES",
     "REACH",
+    "WORDS",
     "aim_along",
     "aim_at_point",
     "at_least8",
@@ -94,6 +97,7 @@ __all__ = [
     "local_floats",
     "local_ints",
     "local_query",
+    "local_words",
     "lowest_bit",
     "overlap8",
     "overlap8x8",

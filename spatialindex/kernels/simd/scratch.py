@@ -17,9 +17,13 @@ __all__ = [
     "local_floats",
     "local_ints",
     "local_query",
+    "local_words",
     "prefetch",
     "prefetch_block",
 ]
+
+WORDS = 3 * 65
+"""Numbers in the scratch of `local_words`: 64 words of three numbers, and room for one more."""
 
 
 @intrinsic
@@ -38,6 +42,12 @@ def _stack_query(typingctx):
 def _stack_ints(typingctx):
     """Eight int64 on the stack of the calling function, as an array."""
     return types.Array(types.int64, 1, "C")(), _stack_array(ir.IntType(64), 8)
+
+
+@intrinsic
+def _stack_words(typingctx):
+    """`WORDS` int64 on the stack of the calling function, as an array."""
+    return types.Array(types.int64, 1, "C")(), _stack_array(ir.IntType(64), 8, WORDS)
 
 
 @intrinsic
@@ -129,8 +139,12 @@ if config.DISABLE_JIT:
         """Return scratch for sixteen float32: a query of `distances8` or `cast8`."""
         return np.empty(2 * LANES, np.float32)
 
+    def local_words():
+        """Return scratch for words of pairs of lanes, see `blocks.note_pairs`."""
+        return np.empty(WORDS, np.int64)
+
 else:
     # intrinsics put their code into the caller, whose stack it is; a function would return
     local_floats, local_ints = _stack_floats, _stack_ints
     prefetch, prefetch_block = _prefetch, _prefetch_block
-    local_doubles, local_query = _stack_doubles, _stack_query
+    local_doubles, local_query, local_words = _stack_doubles, _stack_query, _stack_words

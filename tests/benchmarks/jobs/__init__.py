@@ -53,6 +53,7 @@ JOBS = {
         Job("workers", "one thread against two", workers.groups, (1_000_000,)),
         Job("worst", "worst cases", worst.groups, (100_000,)),
         Job("kept", "where kept pairs end to pay: kept_share", borders.kept_groups, (10_000,)),
+        Job("sweep", "where one pass begins to pay: sweep_share", borders.sweep_groups, _SIZES),
         Job("bulk", "where building anew begins to pay: bulk_share", borders.bulk_groups, _SIZES),
         Job("cells", "the edge that a grid chooses", cells.groups, _SIZES, GENERATED),
         Job("start", "importing, first pairs, compiling", start.groups, (10,)),

@@ -3,8 +3,10 @@
 *kept*: after a share of the objects has moved, pairs are the kept ones less those of the moved
 objects plus what these touch now, or they are found from scratch. A structure's `kept_share` says
 up to which share the former is done. *bulk*: a structure changes the memberships of what moved, or
-builds anew; its `bulk_share` is the border. Here both ways are forced, in alternation, at several
-shares, and the border is read off where the two cost the same.
+builds anew; its `bulk_share` is the border. *sweep*: it goes to the places of each object that
+moved, and asks with each, or passes over everything once; its `sweep_share` is the border. Here
+both ways are forced, in alternation, at several shares, and the border is read off where the two
+cost the same.
 """
 
 from __future__ import annotations
@@ -27,9 +29,10 @@ if TYPE_CHECKING:
     from tests.benchmarks.settings import Settings
     from tests.benchmarks.structures import Structure
 
-__all__ = ["bulk_groups", "kept_groups"]
+__all__ = ["bulk_groups", "kept_groups", "sweep_groups"]
 
 _KEPT_SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4)
+_SWEEP_SHARES = (0.003, 0.01, 0.02, 0.03, 0.05, 0.1)
 _BULK_SHARES = (0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)
 _ROUNDS = 5
 _QUICK_ROUNDS = 1
@@ -46,6 +49,12 @@ def kept_groups(settings: Settings) -> Iterator[Group]:
 def bulk_groups(settings: Settings) -> Iterator[Group]:
     """Make a group a scene and structure: changing memberships against building anew."""
     yield from _groups(settings, "bulk", "bulk_share", "changed", "built anew", _BULK_SHARES, _bulk)
+
+
+def sweep_groups(settings: Settings) -> Iterator[Group]:
+    """Make a group a scene and structure: one by one against one pass over everything."""
+    shares = _SWEEP_SHARES
+    yield from _groups(settings, "sweep", "sweep_share", "one by one", "swept", shares, _kept)
 
 
 def _groups(
