@@ -320,9 +320,9 @@ def _are_pair(bounds, exact, block, i, other, j, cover, a, b, state, rule, dim):
     """Tell if slots `a` and `b`, whose lanes `i` and `j` of two blocks meet, are a pair."""
     sure = (exact[block] >> np.uint8(i)) & (exact[other] >> np.uint8(j)) & np.uint8(1)
     if sure == 0 and not surely_meet(bounds, block, i, other, j, dim):
-        if not meet(cover, a, cover, b, dim):
+        if not meet(cover, np.uint64(a), cover, np.uint64(b), dim):
             return False
-    return passes(state, a, b, rule, np.uint64(0))
+    return passes(state, np.uint64(a), np.uint64(b), rule, np.uint64(0))
 
 
 @inner_kernel
@@ -332,15 +332,17 @@ def pairs_of_blocks(word, bounds, slots, exact, block, other, cover, state, rule
     Bit ``8 * i + j`` stands for lane `i` of `block` and lane `j` of `other`. Returns the count so
     far, which goes on beyond the end of `out`.
     """
+    # places are unsigned: no test if they count from the end
+    one, two = np.uint64(block), np.uint64(other)
     while word != 0:
-        bit = lowest_bit(word)
+        bit = np.uint64(lowest_bit(word))
         word &= word - np.uint64(1)
-        i, j = bit >> 3, bit & 7
-        a, b = slots[block, i], slots[other, j]
-        if _are_pair(bounds, exact, block, i, other, j, cover, a, b, state, rule, dim):
+        i, j = bit >> np.uint64(3), bit & np.uint64(7)
+        a, b = slots[one, i], slots[two, j]
+        if _are_pair(bounds, exact, one, i, two, j, cover, a, b, state, rule, dim):
             if k < out.shape[0]:
-                out[k, 0] = a
-                out[k, 1] = b
+                out[np.uint64(k), 0] = a
+                out[np.uint64(k), 1] = b
             k += 1
     return k
 

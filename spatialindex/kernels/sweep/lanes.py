@@ -99,12 +99,11 @@ def pairs_here(first, block, other, dim):
     On each axis across one of the two has to begin here: bit ``8 * i + j`` needs bit `i` of
     `block`, spread over a byte, or bit `j` of `other`, repeated in every byte.
     """
-    word = spread_bits(np.uint64(first[block, 0])) | repeat_bits(np.uint64(first[other, 0]))
+    one, two = np.uint64(block), np.uint64(other)
+    word = spread_bits(np.uint64(first[one, 0])) | repeat_bits(np.uint64(first[two, 0]))
     if len(dim) == 3:
         last = len(dim) - 2
-        word &= spread_bits(np.uint64(first[block, last])) | repeat_bits(
-            np.uint64(first[other, last])
-        )
+        word &= spread_bits(np.uint64(first[one, last])) | repeat_bits(np.uint64(first[two, last]))
     return word
 
 

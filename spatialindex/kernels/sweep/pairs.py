@@ -37,7 +37,7 @@ def find_pairs(lanes, cover, state, rule, start, stop, out, limit, dim):
                     word, bounds, slots, exact, block, other, cover, state, rule, dim, out, k
                 )
             other += 1
-            reaching = at_least8(bounds, block, row, starts[other])
+            reaching = at_least8(bounds, block, row, starts[np.uint64(other)])
             if reaching == 0:  # all, behind the last block too
                 break
             if reaching & (reaching - np.uint64(1)):
