@@ -40,6 +40,7 @@ JOBS = {
     "workers": STRUCTURES,
     "worst": STRUCTURES,
     "kept": STRUCTURES,
+    "sweep": ["hash-grid", "bvh"],
     "bulk": ["bvh", "grid", "hash-grid", "hierarchical-grid", "sweep-and-prune"],
     "cells": ["grid", "hash-grid", "hierarchical-grid"],
 }

@@ -257,11 +257,11 @@ def test_emptied_tree_keeps_one_block():
 
 
 def teleport(tree, frames, seed=5):
-    """Let one in forty objects jump anywhere in each frame; return the quality after each."""
+    """Let one in eighty objects jump anywhere in each frame; return the quality after each."""
     rng = np.random.default_rng(seed)
     n, qualities = len(tree), []
     for frame in range(frames):
-        ids = np.sort(rng.permutation(n)[: n // 40])
+        ids = np.sort(rng.permutation(n)[: n // 80])
         tree.update(ids, random_boxes(len(ids), seed=100 + frame, size=1.0))
         tree.query(NOTHING)
         qualities.append(tree.stats().quality)
@@ -274,10 +274,10 @@ def test_quality_decays_is_repaired_and_is_restored_by_rebuild(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(moving, "_WORN", np.inf)
         worn, _ = make()
-        left_alone = teleport(worn, 60)
+        left_alone = teleport(worn, 120)
     tree, _ = make()
     assert tree.stats().quality == 1.0
-    repaired = teleport(tree, 60)
+    repaired = teleport(tree, 120)
     tree.validate()
     assert tree.stats().rebuilds == worn.stats().rebuilds == 1
     assert left_alone[-20:].min() > 1.2

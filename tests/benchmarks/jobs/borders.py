@@ -33,7 +33,7 @@ __all__ = ["bulk_groups", "kept_groups", "sweep_groups"]
 
 _KEPT_SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4)
 _SWEEP_SHARES = (0.003, 0.01, 0.02, 0.03, 0.05, 0.1)
-_BULK_SHARES = (0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)
+_BULK_SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 1.0)
 _ROUNDS = 5
 _QUICK_ROUNDS = 1
 _CHECKS = 200  # queries that show that memberships are right
