@@ -404,7 +404,11 @@ class ObjectTable:
         self._count += n
         self.next_id = max(self.next_id, largest + 1)
         self._order = self._labels = None
-        self._mark(slots, rows, _ADDED)
+        if is_run:  # of ids never used before: nothing is pending of their slots
+            self._touched.append(slots)
+            self._pending[rows] = _ADDED | _TOUCHED
+        else:
+            self._mark(slots, rows, _ADDED)
         return ids
 
     def update(self, slots: NDArray[np.int32], boxes: NDArray[np.float64]) -> None:
@@ -519,7 +523,7 @@ class ObjectTable:
         if not len(slots):
             return
         before = self._pending[rows]
-        if not np.count_nonzero(before):
+        if not before.any():
             self._touched.append(slots)
             self._pending[rows] = bit | _TOUCHED
             return
