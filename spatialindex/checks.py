@@ -473,10 +473,12 @@ def _are_boxes(rows: NDArray[np.float64], infinite: bool) -> bool:
             if not lower <= upper or not (infinite or (lower > -inf and upper < inf)):
                 return False
         return True
-    kernels = sys.modules.get("spatialindex.kernels.rows") if len(rows) > _FEW_ROWS else None
-    if kernels is not None:
-        # one pass instead of five where there is an index; boxes alone do not pay for the compiler
-        return bool(kernels.are_boxes(rows, infinite, (0,) * ndim))
+    if len(rows) > _FEW_ROWS:
+        # one pass instead of five where there is an index; boxes alone do not pay for the compiler,
+        # nor do they wait for another thread that is about to load it
+        check = getattr(sys.modules.get("spatialindex.kernels.rows"), "are_boxes", None)
+        if check is not None:
+            return bool(check(rows, infinite, (0,) * ndim))
     # column by column: rows of two or three would be inner loops of length two or three. A NaN is
     # caught here as well, since no comparison with it is True
     for axis in range(ndim):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -237,6 +239,15 @@ def test_many_boxes_are_refused_for_what_one_is(ndim, infinite, value):
                 as_boxes(boxes, infinite=infinite)
         else:
             assert as_boxes(boxes, infinite=infinite) is boxes
+
+
+def test_boxes_are_checked_while_another_thread_loads_the_kernels(monkeypatch):
+    monkeypatch.setitem(sys.modules, "spatialindex.kernels.rows", ModuleType("half_loaded"))
+    boxes = unit_boxes(600, 2)
+    assert as_boxes(boxes) is boxes
+    boxes[599, 0] = np.nan
+    with refuses("boxes[599]: lower x is nan"):
+        as_boxes(boxes)
 
 
 def test_corners_in_the_wrong_order_are_refused():
