@@ -17,7 +17,7 @@ from collections import deque
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -38,6 +38,7 @@ __all__ = [
     "chunks",
     "collect_rows",
     "reuse_freed_memory",
+    "rows_within",
     "run_chunks",
     "too_large",
 ]
@@ -154,6 +155,24 @@ def too_large(limit: int) -> ResultTooLargeError:
         f"the answer has more than {limit} rows, the limit that index.max_rows sets; "
         "ask for less at a time (iter_pairs, fewer boxes, count) or raise index.max_rows"
     )
+
+
+def rows_within(
+    max_rows: int,
+    ask: Callable[..., NDArray[np.int32]],
+    *args: Any,
+    limit: int | None = None,
+    workers: int,
+) -> NDArray[np.int32]:
+    """Return the rows of ``ask(*args)``, a method of a structure, at most `limit` of them.
+
+    A refusal names `max_rows`, the limit by default, and not what a structure that asks in several
+    places had left for one of them.
+    """
+    try:
+        return ask(*args, limit=max_rows if limit is None else limit, workers=workers)
+    except ResultTooLargeError:
+        raise too_large(max_rows) from None
 
 
 def collect_rows(

@@ -17,7 +17,7 @@ from spatialindex.checks import as_directions, as_moving_boxes, as_points, as_ra
 from spatialindex.constants import ALL, ID_DTYPE, SLOT_DTYPE
 from spatialindex.content import Content, seen_layers
 from spatialindex.errors import InvalidArgumentError
-from spatialindex.execution import NO_LIMIT, check_workers, too_large
+from spatialindex.execution import NO_LIMIT, check_workers, rows_within, too_large
 from spatialindex.naming import UNLABELLED, named_rows, row_labels
 from spatialindex.results import Hits, Neighbors, RayHits
 
@@ -356,7 +356,8 @@ class Reaching(Content):
         table = self._table
         # a row may meet the one it ignores
         limit = min(self.max_rows + len(ignored), NO_LIMIT)
-        rows = self._structure.query(region, limit=limit, workers=workers)
+        query = self._structure.query
+        rows = rows_within(self.max_rows, query, region, limit=limit, workers=workers)
         rows = np.ascontiguousarray(rows, SLOT_DTYPE)
         times = np.empty(len(rows))
         m = time_hits(rows, region.exact, table.boxes, ignored, times, (0,) * self.ndim)

@@ -15,7 +15,7 @@ from spatialindex.asked import balls, planes
 from spatialindex.checks import as_boxes, as_planes, as_points, as_radii, as_word
 from spatialindex.constants import ALL, BOX_DTYPE, ID_DTYPE, NDIMS, PREDICATES
 from spatialindex.content import Content, seen_layers
-from spatialindex.execution import check_workers
+from spatialindex.execution import check_workers, rows_within
 from spatialindex.naming import UNLABELLED, named_rows, row_labels
 from spatialindex.protocol import Region
 
@@ -277,7 +277,7 @@ class Regions(Content):
         """Answer a batch of regions as rows (row, id), or as ids for one."""
         workers = check_workers(workers)
         self._sync()
-        rows = self._structure.query(region, limit=self.max_rows, workers=workers)
+        rows = rows_within(self.max_rows, self._structure.query, region, workers=workers)
         asked, labels = row_labels(UNLABELLED, len(region.cull)), self._table.labels()
         # few ids cost nothing to sort, and one box asked in other ways gives them sorted
         is_sorted = sort or is_one

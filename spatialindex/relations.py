@@ -14,7 +14,7 @@ from spatialindex.checks import as_boxes, as_word
 from spatialindex.constants import ALL, AMONG, ID_DTYPE, SENSORS
 from spatialindex.content import Content, seen_layers
 from spatialindex.errors import InvalidArgumentError, ResultTooLargeError
-from spatialindex.execution import NO_LIMIT, check_workers, too_large
+from spatialindex.execution import NO_LIMIT, check_workers, rows_within, too_large
 from spatialindex.naming import UNLABELLED, named_rows, row_labels
 from spatialindex.protocol import Region
 
@@ -103,7 +103,7 @@ class Relations(Content):
 
     def _all_pairs(self, rule: int, *, sort: bool, workers: int) -> NDArray[np.int64]:
         """Return pairs from scratch."""
-        rows = self._structure.pairs(rule, limit=self.max_rows, workers=workers)
+        rows = rows_within(self.max_rows, self._structure.pairs, rule, workers=workers)
         return self._named_pairs(rows, sort=sort, workers=workers)
 
     def _changed_pairs(self, kept: KeptPairs, rule: int, *, workers: int) -> NDArray[np.int64]:
@@ -120,13 +120,11 @@ class Relations(Content):
         from spatialindex.kernels.keeping import drop_repeats
 
         structure: Any = self._structure
-        rows: NDArray[np.int32]
+        most = self.max_rows
         if len(slots) > getattr(structure, "sweep_share", np.inf) * len(self._table):
-            limit = self.max_rows
-            rows = structure.pairs_with(slots, marks, rule, limit=limit, workers=workers)
-            return rows
-        limit = min(2 * self.max_rows, NO_LIMIT)  # two that ask find each other twice
-        rows = structure.touching(slots, rule, limit=limit, workers=workers)
+            return rows_within(most, structure.pairs_with, slots, marks, rule, workers=workers)
+        limit = min(2 * most, NO_LIMIT)  # two that ask find each other twice
+        rows = rows_within(most, structure.touching, slots, rule, limit=limit, workers=workers)
         return rows[: drop_repeats(rows, marks, self._table.slot_ids)]
 
     def _named_pairs(
@@ -264,16 +262,14 @@ class Relations(Content):
             # the smaller side asks
             there._sync()
             names, boxes = _seen(self, here_layers)
-            rows = there._structure.query(
-                Region(0, boxes, boxes, there_layers), limit=self.max_rows, workers=workers
-            )
+            region = Region(0, boxes, boxes, there_layers)
+            rows = rows_within(self.max_rows, there._structure.query, region, workers=workers)
             here, named = row_labels(names, len(boxes)), there._table.labels()
             return named_rows(rows, 0, here, named, sort=sort, workers=workers)
         else:
             names, boxes = _seen(there, there_layers)
-        rows = self._structure.query(
-            Region(0, boxes, boxes, here_layers), limit=self.max_rows, workers=workers
-        )
+        region = Region(0, boxes, boxes, here_layers)
+        rows = rows_within(self.max_rows, self._structure.query, region, workers=workers)
         labels, others = self._table.labels(), row_labels(names, len(boxes))
         return named_rows(rows, 1, labels, others, sort=sort, workers=workers)
 

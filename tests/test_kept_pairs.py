@@ -129,6 +129,32 @@ def test_pairs_in_one_pass_are_refused_beyond_max_rows():
     assert len(index.pairs()) == 1225
 
 
+def test_refusals_name_max_rows_where_a_structure_asks_in_several_places():
+    index = si.HashGrid(2, cell_size=1.0, max_cells=4)
+    index._structure.kept_share = np.inf
+    small = np.tile([0.0, 0, 0.5, 0.5], (35, 1))
+    index.insert(small + 3 * np.arange(35)[:, None])
+    index.insert(np.tile([0.0, 0, 200, 200], (5, 1)))  # each in too many cells
+    assert len(index.pairs()) == 35 * 5 + 10
+    index.update(np.arange(30), small[:30])
+    n = 30 * 29 // 2 + 35 * 5 + 10
+    questions = [
+        index.pairs,
+        lambda: index.query([[0, 0, 300, 300]]),
+        lambda: index.join([[0, 0, 300, 300]]),
+        lambda: index.raycast_all([[-1, 0.1]], [[1, 0]]),
+    ]
+    for ask, rows in zip(questions, (n, 40, 40, 35), strict=True):
+        for share in (-1.0, np.inf):  # pairs of what changed in one pass, and one by one
+            index._structure.sweep_share = share
+            for most in (rows - 1, rows - 3, 34):
+                index.max_rows = most
+                with pytest.raises(si.ResultTooLargeError, match=f"more than {most} rows"):
+                    ask()
+        index.max_rows = rows
+        assert len(getattr(found := ask(), "t", found)) == rows
+
+
 def test_nothing_changed_returns_the_same_array():
     index = si.HashGrid(ndim=2)
     index.insert([[0, 0, 1, 1], [1, 1, 2, 2]])

@@ -21,7 +21,7 @@ import numpy as np
 
 from spatialindex.checks import as_boxes
 from spatialindex.constants import ALL, DEFAULT_LAYER, ID_DTYPE, STATE_DTYPE
-from spatialindex.execution import check_workers, too_large
+from spatialindex.execution import check_workers, rows_within, too_large
 from spatialindex.index import BoxIndex
 from spatialindex.keeping import closed, opened
 from spatialindex.kernels.events import classify_rows
@@ -397,7 +397,7 @@ class SplitIndex(BoxIndex):
         asked = changed[(roles.codes[changed] & RESTING) != 0]
         is_afresh = not rest.is_known or len(asked) > self._most_changed(rule)
         if is_afresh:
-            rows = self._structure.pairs(rule, limit=self.max_rows, workers=workers)
+            rows = rows_within(self.max_rows, self._structure.pairs, rule, workers=workers)
         else:
             rows = self._pairs_of(asked, marks, rule, workers=workers)
         rows = rows[(roles.codes[rows] & RESTING).all(axis=1)]
