@@ -22,7 +22,8 @@ from spatialindex.constants import ALL, DEFAULT_LAYER, MAX_ROWS, NDIMS
 from spatialindex.errors import InvalidArgumentError, SpatialIndexError
 from spatialindex.execution import NO_LIMIT
 from spatialindex.keeping import KeptAnswers
-from spatialindex.objects import ObjectTable, as_ids, as_layers
+from spatialindex.objects import ObjectTable
+from spatialindex.states import as_ids, as_layers
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -39,19 +39,19 @@ from spatialindex.errors import (
     UnknownIdError,
 )
 from spatialindex.execution import reuse_freed_memory
+from spatialindex.states import DEFAULTS, DOORS, LARGEST_ID, refuse_repeats
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
-__all__ = ["Changes", "Labels", "ObjectTable", "as_flags", "as_ids", "as_layers"]
+__all__ = ["Changes", "Labels", "ObjectTable"]
 
 _ADDED, _REMOVED, _MOVED, _RESTATED, _TOUCHED = 1, 2, 4, 8, 128  # bits of a pending slot
 _KINDS = (_ADDED, _REMOVED, _MOVED, _RESTATED)  # as the fields of Changes
 _MANY = 8192  # slots whose arrays are worth reusing memory for
 _SPARE_SLOTS = 1024  # slots an identity table may leave empty whatever its size
-_LARGEST_ID = np.iinfo(np.int64).max
 _LARGEST_LABEL = 2**32 - 1
 _NO_BOXES = {ndim: np.empty((0, 2 * ndim)) for ndim in NDIMS}  # nothing is written to any of these
 _NO_STATE = np.empty(0, STATE_DTYPE)
@@ -86,108 +86,7 @@ class Labels(NamedTuple):
     """Every label is below ``2**bits``."""
 
 
-def as_ids(ids: ArrayLike, *, name: str = "ids") -> NDArray[np.int64]:
-    """Check ids: one int gives shape ``()``, a sequence ``(n,)``, int64, none negative."""
-    _refuse_masked(ids, name)
-    array = np.asarray(ids)
-    if array.size == 0 and array.ndim == 1:
-        return np.empty(0, ID_DTYPE)
-    if array.dtype.kind not in "iu":
-        raise InvalidArgumentError(f"{name} {_shown(ids)}: ids are integers from 0 to 2**63 - 1")
-    if array.ndim > 1:
-        raise InvalidArgumentError(f"{name} has shape {array.shape}; pass one id or a flat array")
-    if array.dtype.kind == "u":
-        bad = array > _LARGEST_ID
-    else:
-        bad = array < 0
-    if bad.any():
-        row = int(np.flatnonzero(bad)[0])
-        value = int(array.reshape(-1)[row])
-        where = f"{name}[{row}]" if array.ndim else name
-        raise InvalidArgumentError(f"{where} is {value}: ids are integers from 0 to 2**63 - 1")
-    checked = np.ascontiguousarray(array, dtype=ID_DTYPE).reshape(array.shape)
-    return checked if checked.flags.carray else checked.copy()  # another layout compiles again
-
-
-def as_layers(value: ArrayLike, n: int, *, name: str) -> NDArray[np.uint64]:
-    """Check bits of layers: shape ``()`` or ``(n,)``, uint64."""
-    _refuse_masked(value, name)
-    array = np.asarray(value)
-    if array.size == 0 and array.shape == (n,):
-        return np.empty(0, np.uint64)
-    if array.dtype.kind not in "iu":
-        raise InvalidArgumentError(
-            f"{name} {_shown(value)}: bits of layers are integers from 0 to 2**64 - 1"
-        )
-    if array.dtype.kind == "i" and (array < 0).any():
-        row = int(np.flatnonzero(array < 0)[0])
-        where = f"{name}[{row}]" if array.ndim else name
-        raise InvalidArgumentError(
-            f"{where} is {int(array.reshape(-1)[row])}: bits of layers are not negative; "
-            "for all bits use spatialindex.ALL"
-        )
-    _check_length(array, n, name)
-    return array.astype(np.uint64)
-
-
-def as_flags(value: ArrayLike, n: int, *, name: str) -> NDArray[np.bool_]:
-    """Check flags: shape ``()`` or ``(n,)``, booleans, or integers 0 and 1."""
-    _refuse_masked(value, name)
-    array = np.asarray(value)
-    if array.size == 0 and array.shape == (n,):
-        return np.empty(0, np.bool_)
-    if array.dtype.kind in "iu":
-        bad = (array != 0) & (array != 1)
-        if bad.any():
-            row = int(np.flatnonzero(bad)[0])
-            where = f"{name}[{row}]" if array.ndim else name
-            raise InvalidArgumentError(
-                f"{where} is {int(array.reshape(-1)[row])}: pass True or False"
-            )
-    elif array.dtype.kind != "b":
-        raise InvalidArgumentError(f"{name} of type {array.dtype}: pass True or False")
-    _check_length(array, n, name)
-    return array.astype(np.bool_)
-
-
-def _shown(value: ArrayLike) -> str:
-    """Show what was passed, shortened, with its type where that is the trouble."""
-    shown = repr(value)
-    return f"is {shown if len(shown) <= 60 else shown[:57] + '...'}"
-
-
-def _refuse_masked(value: ArrayLike, name: str) -> None:
-    if isinstance(value, np.ma.MaskedArray):
-        raise InvalidArgumentError(
-            f"{name} is a masked array: pass its .compressed() values, or fill them"
-        )
-
-
-def _check_length(array: NDArray[Any], n: int, name: str) -> None:
-    if array.ndim and array.shape != (n,):
-        raise InvalidArgumentError(
-            f"{name} has shape {array.shape}; pass one value or one for each of the {n} objects"
-        )
-
-
-_DOORS = {
-    "layer": as_layers,
-    "mask": as_layers,
-    "static": as_flags,
-    "asleep": as_flags,
-    "sensor": as_flags,
-}
-
-_DEFAULTS = {
-    "layer": DEFAULT_LAYER,
-    "mask": ALL,
-    "static": False,
-    "asleep": False,
-    "sensor": False,
-}
-"""What `insert` means when nothing is said: recognised by identity, and not checked again."""
-
-_PLAIN = np.array(tuple(_DEFAULTS.values()), STATE_DTYPE)
+_PLAIN = np.array(tuple(DEFAULTS.values()), STATE_DTYPE)
 
 
 class ObjectTable:
@@ -241,7 +140,7 @@ class ObjectTable:
     def __contains__(self, id_: object) -> bool:
         if isinstance(id_, bool) or not isinstance(id_, int | np.integer):
             return False
-        if not 0 <= id_ <= _LARGEST_ID:
+        if not 0 <= id_ <= LARGEST_ID:
             return False
         return bool(self.find(np.array([id_], ID_DTYPE))[0] >= 0)
 
@@ -297,7 +196,7 @@ class ObjectTable:
                 "insert it first"
             )
         if once and not ascend:
-            _refuse_repeats(ids)
+            refuse_repeats(ids)
         return slots
 
     def find(self, ids: NDArray[np.int64]) -> NDArray[np.int32]:
@@ -360,12 +259,12 @@ class ObjectTable:
         """
         n, is_run = len(boxes), ids is None
         values = {
-            key: _DOORS[key](value, n, name=key)
+            key: DOORS[key](value, n, name=key)
             for key, value in state.items()
-            if value is not _DEFAULTS[key]
+            if value is not DEFAULTS[key]
         }
         if ids is None:
-            if n and self.next_id + n - 1 > _LARGEST_ID:
+            if n and self.next_id + n - 1 > LARGEST_ID:
                 raise InvalidArgumentError(
                     "no id is left to give out above the highest used; pass ids of your own"
                 )
@@ -375,7 +274,7 @@ class ObjectTable:
             raise InvalidArgumentError(f"{len(ids)} ids for {n} boxes; pass one id a box")
         else:
             largest = int(ids.max(initial=-1))
-            _refuse_repeats(ids)
+            refuse_repeats(ids)
             there = self.find(ids) >= 0
             if there.any():
                 row = int(np.flatnonzero(there)[0])
@@ -448,7 +347,7 @@ class ObjectTable:
     def set_state(self, slots: NDArray[np.int32], state: Mapping[str, Any]) -> None:
         """Change fields of the state of slots, each once; None leaves a field alone."""
         values = {
-            key: _DOORS[key](value, len(slots), name=key)
+            key: DOORS[key](value, len(slots), name=key)
             for key, value in state.items()
             if value is not None
         }
@@ -693,19 +592,3 @@ def _as_rows(slots: NDArray[np.int32]) -> Any:
     if n and slots[-1] - slots[0] == n - 1 and (n == 1 or (slots[1:] > slots[:-1]).all()):
         return slice(int(slots[0]), int(slots[0]) + n)
     return slots
-
-
-def _refuse_repeats(ids: NDArray[np.int64]) -> None:
-    """Raise `DuplicateIdError` when an id is in the batch twice."""
-    if len(ids) < 2 or (ids[1:] > ids[:-1]).all():
-        return
-    order = np.argsort(ids, kind="stable")
-    ordered = ids[order]
-    again = np.flatnonzero(ordered[1:] == ordered[:-1])
-    if len(again):
-        at = again[np.argmin(order[again + 1])]
-        first, second = int(order[at]), int(order[at + 1])
-        raise DuplicateIdError(
-            f"ids[{second}] is {int(ids[second])}, the same as ids[{first}]; "
-            "pass each id once in a batch"
-        )

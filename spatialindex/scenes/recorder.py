@@ -19,9 +19,9 @@ import numpy as np
 from spatialindex.checks import as_boxes
 from spatialindex.constants import ALL, DEFAULT_LAYER, NDIMS
 from spatialindex.errors import RecordingError, SpatialIndexError
-from spatialindex.objects import as_flags, as_ids, as_layers
 from spatialindex.scenes.fields import MOST_FRAMES, coerce_dt
 from spatialindex.scenes.recording import Recording
+from spatialindex.states import as_flags, as_ids, as_layers
 from spatialindex.writing import check_target
 
 if TYPE_CHECKING:

@@ -26,7 +26,6 @@ from spatialindex.index import BoxIndex
 from spatialindex.keeping import closed, opened
 from spatialindex.kernels.events import classify_rows
 from spatialindex.kernels.roles import COARSE, DYNAMIC, RESTING, ROLE_BITS, STATIC
-from spatialindex.objects import as_ids
 from spatialindex.protocol import Parameter
 from spatialindex.split.report import StepReport, StepTimes
 from spatialindex.split.resting import RestingChange, StepPairs
@@ -35,6 +34,7 @@ from spatialindex.split.structure import SplitStructure
 from spatialindex.split.table import SweptTable
 from spatialindex.split.tracker import NO_PAIRS, CodedRows
 from spatialindex.split.views import ROLES
+from spatialindex.states import as_ids
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

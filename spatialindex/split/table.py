@@ -20,7 +20,8 @@ import numpy as np
 
 from spatialindex.constants import SLOT_DTYPE
 from spatialindex.errors import InvariantError
-from spatialindex.objects import ObjectTable, as_flags
+from spatialindex.objects import ObjectTable
+from spatialindex.states import as_flags
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -24,7 +24,7 @@ import numpy as np
 from spatialindex.constants import ID_DTYPE
 from spatialindex.errors import InvalidArgumentError
 from spatialindex.keeping import closed, opened
-from spatialindex.objects import as_ids
+from spatialindex.states import as_ids
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
