@@ -138,7 +138,7 @@ class LayerTable:
         Raises
         ------
         InvalidArgumentError
-            For an unknown name.
+            For an unknown name, and for a list of names: each is an argument of its own.
         """
         places = self.names
         bits = 0
@@ -152,7 +152,7 @@ class LayerTable:
         Raises
         ------
         InvalidArgumentError
-            For an unknown name.
+            For an unknown name, and for a list of names: each is an argument of its own.
         """
         bits = 0
         for name in names:
@@ -183,12 +183,17 @@ class LayerTable:
         Raises
         ------
         InvalidArgumentError
-            When an object is on a bit without a name. Nothing has been changed.
+            When an object is on a bit without a name, or what is given is no index. Nothing has
+            been changed.
 
         Notes
         -----
         Cost: one pass over the states, and `set_state` for the objects whose mask changes.
         """
+        if isinstance(index, type) or not hasattr(index, "set_state"):
+            raise InvalidArgumentError(
+                f"apply was given {index!r}: pass the index whose objects get their masks"
+            )
         ids: NDArray[np.int64] = index.ids
         state = index.state()
         found, of = np.unique(state["layer"], return_inverse=True)
@@ -211,6 +216,11 @@ class LayerTable:
 
     def _known(self, name: str) -> str:
         """Return a name that is in the table, or refuse it and suggest the nearest."""
+        if not isinstance(name, str):
+            raise InvalidArgumentError(
+                f"layer {name!r} is no text: pass names as arguments of their own, as in "
+                "layers('bullet', 'debris') or layers(*names)"
+            )
         if name not in self._met:
             hint = did_you_mean(name, self._met)
             raise InvalidArgumentError(

@@ -178,6 +178,11 @@ def create(name: str | Entry, ndim: int = 2, **parameters: Any) -> Index:
 
 def register(entry: Entry) -> None:
     """Add a structure of your own under a new name, for `create`, comparisons and tests."""
+    if not isinstance(entry, Entry):
+        raise InvalidArgumentError(
+            f"register was given {entry!r}: pass an entry, as in "
+            "register(spatialindex.registry.Entry('mine', 'module:Class', 'what it is'))"
+        )
     if entry.name in _ENTRIES:
         raise InvalidArgumentError(f"a structure named {entry.name!r} is registered already")
     _ENTRIES[entry.name] = entry

@@ -1,6 +1,7 @@
 """Named layers: bits, masks, files, and rules that change."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -65,6 +66,22 @@ def test_an_object_on_a_bit_without_a_name_is_named() -> None:
     with pytest.raises(si.InvalidArgumentError, match=r"object 1 is on layer 0b110: .*add names"):
         table.apply(index)
     assert index.state()["mask"].tolist() == [si.ALL, si.ALL]
+
+
+@pytest.mark.parametrize("ask", ["layers", "mask"])
+@pytest.mark.parametrize("names", [["bullet", "wall"], ("bullet", "wall"), {"bullet"}, 3])
+def test_names_that_are_no_arguments_of_their_own_are_refused(ask: str, names: object) -> None:
+    table = si.LayerTable(RULES)
+    message = rf"^layer {re.escape(repr(names))} is no text: .*or layers\(\*names\)$"
+    with pytest.raises(si.InvalidArgumentError, match=message):
+        getattr(table, ask)(names)
+
+
+@pytest.mark.parametrize("wrong", [5, None, si.HashGrid])
+def test_only_an_index_gets_the_masks_of_a_table(wrong: object) -> None:
+    table = si.LayerTable(RULES)
+    with pytest.raises(si.InvalidArgumentError, match=r"apply was given .*: pass the index whose"):
+        table.apply(wrong)
 
 
 def test_64_layers_use_all_bits_and_one_more_is_refused() -> None:

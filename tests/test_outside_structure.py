@@ -208,6 +208,14 @@ def test_structure_from_outside_can_be_registered():
         si.create("x-sorted")
 
 
+@pytest.mark.parametrize("wrong", ["bvh", XSorted])
+def test_only_an_entry_can_be_registered(wrong):
+    before = si.structures()
+    with pytest.raises(si.InvalidArgumentError, match=r"^register was given .*: pass an entry"):
+        si.register(wrong)
+    assert si.structures() == before
+
+
 def test_structure_from_outside_fulfils_the_protocol():
     assert isinstance(XSorted(2)._structure, si.Structure)
 
