@@ -8,6 +8,8 @@ rounds of `compare` do, each on more frames, with more plays, among fewer::
     round 3   those within `_STAYS[1]` of it, and    all frames that the budget has room for,
               variants of the best                   played up to five times
 
+Of those that are so near, no more than `_MOST` go on, the best first.
+
 In each round all are measured in alternation, and every answer is checked before it is timed. Of
 two that are as good as one another, the one that needs no parameters is taken.
 """
