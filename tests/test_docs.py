@@ -5,6 +5,7 @@ doctest; one without is executed. Lines ``$ spatialindex …`` of console blocks
 """
 
 import doctest
+import importlib
 import re
 import runpy
 import shlex
@@ -187,6 +188,18 @@ def test_every_public_name_is_in_the_reference():
     structures = {entry.path.rpartition(":")[2] for entry in si.structures()}  # listed by a hook
     assert set(si.__all__) - described - structures - {"ALL", "__version__"} == set()
     assert "`ALL`" in pages
+
+
+def test_names_listed_with_a_module_are_there():
+    page = (DOCS / "reference" / "index.md").read_text(encoding="utf-8")
+    section = page.split("\n## From modules of their own\n")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| `(spatialindex\.[\w.]+)` \| (.*) \|$", section, re.M)
+    assert len(rows) == section.count("| `spatialindex.")
+    for path, names in rows:
+        module = importlib.import_module(path)
+        for name in re.findall(r"`(\w+)`", names):
+            assert hasattr(module, name), f"{path}.{name}"
+            assert name not in si.__all__, f"si.{name}"
 
 
 def test_every_option_of_the_command_line_is_in_the_reference():
