@@ -3,10 +3,10 @@
 *kept*: after a share of the objects has moved, pairs are the kept ones less those of the moved
 objects plus what these touch now, or they are found from scratch. A structure's `kept_share` says
 up to which share the former is done. *bulk*: a structure changes the memberships of what moved, or
-builds anew; its `bulk_share` is the border. *sweep*: it goes to the places of each object that
-moved, and asks with each, or passes over everything once; its `sweep_share` is the border. Here
-both ways are forced, in alternation, at several shares, and the border is read off where the two
-cost the same.
+builds anew or changes everything in one pass; its `bulk_share` is the border. *sweep*: it goes to
+the places of each object that moved, and asks with each, or passes over everything once; its
+`sweep_share` is the border. Here both ways are forced, in alternation, at several shares, and the
+border is read off where the two cost the same.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _groups(
                 rounds=rounds,
                 runs=TURN,
                 is_moving=True,
-                oracle=film_oracle(films) if job == "kept" and scene.n <= _MOST_CHECKED else None,
+                oracle=film_oracle(films) if job != "bulk" and scene.n <= _MOST_CHECKED else None,
                 conclude=partial(_border, structure, scene.ndim, attribute, (few, many), films),
             )
 
