@@ -150,6 +150,13 @@ def test_a_tree_as_deep_as_it_can_be_answers_everything(ndim):
     assert len(tree.pairs()) == len(boxes) * (len(boxes) - 1) // 2
 
 
+@pytest.mark.parametrize("n", [nodes.WAITING - 7, nodes.WAITING, nodes.WAITING + 1, 700])
+def test_more_leaves_than_wait_for_one_another_are_all_looked_at(n):
+    tree, twin = filled(np.tile([-1.0, -1.0, 1.0, 1.0], (n, 1)), leaf_size=1)  # everything meets
+    assert_same_answers(tree, twin)
+    assert tree.count([0, 0, 0, 0]) == n
+
+
 def test_insertion_one_by_one_makes_no_deep_tree():
     boxes = HOSTILE["powers"]
     tree, twin = si.BVH(2, leaf_size=1), si.BruteForce(2)
