@@ -138,7 +138,7 @@ def sort_short(keys):
 
 @allocating_kernel
 def sort_keys(keys, other, low, bits):
-    """Sort uint64 or uint32 keys by the `bits` bits above the lowest `low`; stable.
+    """Sort fewer than 2**32 keys, uint64 or uint32, by the `bits` above the lowest `low`; stable.
 
     The bits below `low` are in order already and those above are equal. `other` is scratch of the
     same length. Returns the one of `keys` and `other` that holds the sorted keys.

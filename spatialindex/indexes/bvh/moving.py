@@ -31,7 +31,7 @@ _REGION = 4096  # objects of a region, at most
 _PIECE = 64  # objects of what the top is built anew from, at most: regions exchange such pieces
 _TOP = -1  # among blocks that wait to be built anew: what is above the regions
 _PACE = 8  # objects of regions built anew for each that has changed, while quality is worn
-_WORN_OUT = 1.3  # quality at which everything is built anew when most objects have moved
+_WORN_OUT = 1.3  # quality at which everything is built anew after a pass over all blocks
 
 
 class MovingTree(TreeStructure):

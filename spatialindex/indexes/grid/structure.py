@@ -212,7 +212,8 @@ class GridStructure(Answering):
         dense = self._limits if self._is_dense else None
         layout, bits = key_layout(found)
         n_entries = int(found[1])
-        if bits > KEY_BITS or n_entries > _MOST_ENTRIES * n or n >= 2**29:
+        # an entry has 29 bits for its row, and entries are counted in 32 bits while they are sorted
+        if bits > KEY_BITS or n_entries > min(_MOST_ENTRIES * n, 2**32 - 1) or n >= 2**29:
             store.reset(n, n, dense)
             store.enter(slots, boxes, ranges)
         else:
