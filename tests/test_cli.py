@@ -369,6 +369,7 @@ def test_info_tells_what_a_scene_holds(recording):
     assert facts["moving"] == "30.0 boxes change in a frame, 30 at most"
     assert facts["notes"] == rec.notes
     assert facts["pairs"].count("in frame") == 3
+    assert facts["pairs"].endswith(", resting and masked ones too")
 
 
 def test_texts_of_a_recording_cannot_command_the_terminal(tmp_path):

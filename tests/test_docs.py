@@ -202,6 +202,19 @@ def test_names_listed_with_a_module_are_there():
             assert name not in si.__all__, f"si.{name}"
 
 
+def test_every_entry_of_a_played_frame_is_in_the_reference():
+    from spatialindex.comparison.playing import FIGURES
+
+    page = (DOCS / "reference" / "command-line.md").read_text(encoding="utf-8")
+    section = page.split("\n| entry | |\n")[1].split("\n\n")[0]
+    named = [
+        name
+        for row in section.splitlines()
+        for name in re.findall(r"`(\w+)`", row[1:].split("|")[0])
+    ]
+    assert sorted(named) == sorted([*FIGURES, "format", "time", "warnings"])
+
+
 def test_every_option_of_the_command_line_is_in_the_reference():
     from spatialindex.cli.commands import command
 

@@ -154,9 +154,9 @@ def test_without_a_terminal_each_frame_is_a_line_and_a_summary_follows(path, sce
     assert lines[1].startswith(
         "frame    1: 6 objects (2 static, 2 moving, 2 resting, 0 asleep, 1 oversized), "
     )
-    assert ", 4 pairs, 33.3 % masked, +1 -0, sensors +1 -0, " in lines[1]
+    assert ", 4 active pairs, 33.3 % masked, +1 -0, sensors +1 -0, " in lines[1]
     assert lines[3] == "yard: 3 of 3 frames played, 6 objects at last"
-    assert lines[5] == "pairs 2.7 in the mean; 1 began, 1 ended, with sensors 3 and 0"
+    assert lines[5] == "active pairs 2.7 in the mean; 1 began, 1 ended, with sensors 3 and 0"
     assert "\x1b" not in result.stdout
 
 

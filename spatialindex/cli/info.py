@@ -70,6 +70,7 @@ def _grid(recording: Recording, facts: SceneFacts, pairs: dict[int, int | None])
 
     small, middle, large = facts.longest_edges
     half = len(facts.bounds) // 2
+    counted = [f"{_count(count)} in frame {t}" for t, count in pairs.items()]
     lines = [
         ("name", facts.name),
         ("dimensions", str(facts.ndim)),
@@ -83,7 +84,7 @@ def _grid(recording: Recording, facts: SceneFacts, pairs: dict[int, int | None])
         ("layers", f"{facts.layers:,} combination{'s' * (facts.layers != 1)} of layer and mask"),
         ("longest edges", f"smallest {small:.4g}, median {middle:.4g}, largest {large:.4g}"),
         ("bounds", f"{_point(facts.bounds[:half])} to {_point(facts.bounds[half:])}"),
-        ("pairs", ", ".join(f"{_count(count)} in frame {t}" for t, count in pairs.items())),
+        ("pairs", f"{', '.join(counted)}, resting and masked ones too"),
         *((name, getattr(recording, name)) for name in _TEXTS),
     ]
     table = Table.grid(padding=(0, 2))

@@ -46,7 +46,7 @@ _ROWS: tuple[tuple[str, str, Callable[[float], str]], ...] = (
     ("mean_bucket", "mean bucket", _tenths),
     ("max_bucket", "largest bucket", _whole),
     ("candidates", "candidates", _whole),
-    ("pairs", "pairs", _whole),
+    ("pairs", "active pairs", _whole),
     ("masked_share", "masked", _percent),
     ("began", "began", _whole),
     ("ended", "ended", _whole),
@@ -105,7 +105,7 @@ def line_of(played: PlayedFrame) -> str:
         f"{played.moving:,} moving, {played.resting:,} resting, {played.asleep:,} asleep, "
         f"{played.coarse:,} oversized), {played.entries:,} entries, "
         f"bucket {played.mean_bucket:.1f} mean {played.max_bucket:,} largest, "
-        f"{played.candidates:,} candidates, {played.pairs:,} pairs, "
+        f"{played.candidates:,} candidates, {played.pairs:,} active pairs, "
         f"{_percent(played.masked_share)} masked, "
         f"+{played.began:,} -{played.ended:,}, "
         f"sensors +{played.sensor_began:,} -{played.sensor_ended:,}, "
@@ -136,7 +136,7 @@ def summary(album: Album, name: str, frames: int) -> str:
         f"pairs {milliseconds(album.mean('pairs_time'))}, "
         f"events {milliseconds(album.mean('events_time'))}; "
         f"most in frame {album.highest('time')[1]}, {milliseconds(album.highest('time')[0])}",
-        f"pairs {_tenths(album.mean('pairs'))} in the mean; "
+        f"active pairs {_tenths(album.mean('pairs'))} in the mean; "
         f"{_whole(album.total('began'))} began, {_whole(album.total('ended'))} ended, "
         f"with sensors {_whole(album.total('sensor_began'))} and "
         f"{_whole(album.total('sensor_ended'))}",

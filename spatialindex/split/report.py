@@ -83,6 +83,11 @@ class StepReport:
 
     It is of its step for good: pairs read from it later are still those of then.
 
+    Its pairs are the *active* ones, what a solver works on; its events are of
+    ``among="dynamic"``, so that falling asleep ends nothing. A pair whose
+    members both fall asleep leaves `pairs` without being in `ended`, and comes back to it without
+    being in `began`.
+
     Attributes
     ----------
     began, ended : (m, 2) int64 array
