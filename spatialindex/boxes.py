@@ -332,7 +332,7 @@ def box_from_motion(boxes: ArrayLike, displacements: ArrayLike) -> NDArray[np.fl
     """
     start = as_boxes(boxes)
     ndim = start.shape[-1] // 2
-    motion = as_points(displacements, ndim, name="displacements")
+    motion = as_points(displacements, ndim, name="displacements", what="displacements")
     _agree(boxes=_rows(start), displacements=_rows(motion))
     lower, upper = start[..., :ndim], start[..., ndim:]
     return _bounded(

@@ -131,7 +131,7 @@ def as_boxes(
 
 
 def as_points(
-    x: ArrayLike, ndim: int | None = None, *, name: str = "points"
+    x: ArrayLike, ndim: int | None = None, *, name: str = "points", what: str = "points"
 ) -> NDArray[np.float64]:
     """Check points and return them as float64, without a copy when they are good already.
 
@@ -141,8 +141,8 @@ def as_points(
         One point or many, finite. A batch of none may be ``[]`` when `ndim` is given.
     ndim : {2, 3}, optional
         Number of coordinates of a point; None takes it from the shape.
-    name : str, default "points"
-        What messages call the argument.
+    name, what : str, default "points"
+        What messages call the argument, and what its rows are.
 
     Returns
     -------
@@ -161,7 +161,7 @@ def as_points(
     array([[0., 1.],
            [2., 3.]])
     """
-    floats = as_coordinates(x, ndim, name, InvalidArgumentError)
+    floats = as_coordinates(x, ndim, name, InvalidArgumentError, what)
     refuse_nonfinite(floats, Place(name, floats.ndim > 1, AXES[: floats.shape[-1]]))
     return floats
 
@@ -212,7 +212,7 @@ def as_directions(x: ArrayLike, ndim: int, *, name: str = "directions") -> NDArr
 
     Raises `InvalidArgumentError` for what `as_points` refuses, and for a direction of zeros.
     """
-    floats = as_points(x, ndim, name=name)
+    floats = as_points(x, ndim, name=name, what="directions")
     refuse_zeros(floats, Place(name, floats.ndim > 1), "a ray that does not move is query_point")
     return floats
 
@@ -241,7 +241,7 @@ def as_planes(
 
     Raises `InvalidArgumentError` naming the first offending row.
     """
-    floats = as_points(normals, ndim, name="normals")
+    floats = as_points(normals, ndim, name="normals", what="normals")
     refuse_zeros(floats, Place("normals", floats.ndim > 1), "a plane needs a normal")
     array = as_numbers(offsets, "offsets", InvalidArgumentError)
     many = floats.reshape(-1, ndim)
@@ -303,7 +303,7 @@ def check_ndim(ndim: int) -> None:
 
 
 def as_coordinates(
-    x: ArrayLike, ndim: int | None, name: str, error: type[Exception]
+    x: ArrayLike, ndim: int | None, name: str, error: type[Exception], what: str = "points"
 ) -> NDArray[np.float64]:
     """Return points as float64, shape (ndim,) or (n, ndim); values are not looked at."""
     if ndim is not None:
@@ -316,7 +316,7 @@ def as_coordinates(
         dims = " or ".join(f"{d}D" for d in wanted)
         last = " or ".join(map(str, wanted)) if ndim is None else f"{ndim}"
         raise error(
-            f"{name}: shape {array.shape} is not {dims} points; "
+            f"{name}: shape {array.shape} is not {dims} {what}; "
             f"pass shape (ndim,) for one or (n, ndim) for many, with ndim {last}"
         )
     return as_float64(array, x, Place(name, array.ndim > 1, AXES[: array.shape[-1]]), error)

@@ -76,7 +76,14 @@ class InvariantError(SpatialIndexError, AssertionError):
 def did_you_mean(word: object, known: Iterable[str], *, cutoff: float = 0.4) -> str:
     """Return a question that names the known word nearest to a wrong one; empty without one.
 
+    A known word that has the wrong one as a part comes before those that are merely spelled alike.
     `cutoff` is how alike the two have to be, from 0 to 1.
+
+    >>> did_you_mean("size", ["cell_size", "oversized"]), did_you_mean("over_sized", ["oversized"])
+    ("did you mean 'cell_size'? ", "did you mean 'oversized'? ")
     """
-    near = get_close_matches(str(word), known, n=1, cutoff=cutoff)
+    text, words = str(word), list(known)
+    having = [name for name in words if text in name.replace("_", "-").split("-")]
+    near = get_close_matches(text, having, n=1, cutoff=0.0)
+    near = near or get_close_matches(text, words, n=1, cutoff=cutoff)
     return f"did you mean {near[0]!r}? " if near else ""

@@ -149,11 +149,13 @@ def reuse_freed_memory() -> None:
     np.empty(_LEARNT, np.uint8)  # never touched, freed at once
 
 
-def too_large(limit: int) -> ResultTooLargeError:
-    """Make the error for an answer of more than `limit` rows."""
+def too_large(
+    limit: int, remedy: str = "ask for less at a time (iter_pairs, fewer boxes, count)"
+) -> ResultTooLargeError:
+    """Make the error for an answer of more than `limit` rows; `remedy` says how to get less."""
     return ResultTooLargeError(
         f"the answer has more than {limit} rows, the limit that index.max_rows sets; "
-        "ask for less at a time (iter_pairs, fewer boxes, count) or raise index.max_rows"
+        f"{remedy} or raise index.max_rows"
     )
 
 

@@ -95,7 +95,7 @@ class Reaching(Content):
         seen = seen_layers(layers)
         workers = check_workers(workers)
         if n * k > self.max_rows:
-            raise too_large(self.max_rows)
+            raise too_large(self.max_rows, "pass a smaller k, or fewer points at a time,")
         self._sync()
         ignored = self._ignored(ignore, n)
         found = min(k, len(self))
@@ -307,7 +307,7 @@ class Reaching(Content):
     def _moving(self, boxes: ArrayLike, motions: ArrayLike, layers: int) -> tuple[Region, bool]:
         """Return moving boxes as a region of casts, and whether it is only one."""
         starts = as_moving_boxes(boxes, self.ndim)
-        ways = as_points(motions, self.ndim, name="motions")
+        ways = as_points(motions, self.ndim, name="motions", what="motions")
         n = _count(starts, ways, "boxes", "motions")
         is_one = starts.ndim == ways.ndim == 1
         return casts(starts, ways, _ONCE, n, seen_layers(layers)), is_one

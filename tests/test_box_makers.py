@@ -564,7 +564,7 @@ def test_offsets_that_do_not_divide_the_points_are_refused():
 def test_motions_that_cannot_be_meant_are_refused():
     with refuses("displacements[1]: x is inf; make it finite"):
         si.box_from_motion(np.zeros((2, 4)), [[0, 0], [inf, 0]])
-    with refuses("displacements: shape (3,) is not 2D points"):
+    with refuses("displacements: shape (3,) is not 2D displacements"):
         si.box_from_motion(np.zeros((2, 4)), [0, 0, 0])
     with refuses("displacements: 3 rows do not fit the 2 of boxes"):
         si.box_from_motion(np.zeros((2, 4)), np.zeros((3, 2)))

@@ -170,6 +170,10 @@ def test_piped_output_has_no_control_characters(recording):
         (["compare", "uniform:n=10", "--param", "grid.cell_size="], "is not name.key=value"),
         (["compare", "uniform:n=10", "--param", "gird.cell_size=2"], "unknown structure 'gird'"),
         (
+            ["compare", "uniform:n=10", "--structures", "hash-grid", "--param", "hash-grid.size=2"],
+            "hash-grid has no parameter 'size'; did you mean 'cell_size'? it has",
+        ),
+        (
             ["compare", "uniform:n=10", "--param", "hash-grid.cell=2"],
             "hash-grid has no parameter 'cell'; did you mean",
         ),
@@ -182,6 +186,10 @@ def test_piped_output_has_no_control_characters(recording):
             "hash-grid.cell_size is given twice",
         ),
         (["compare", "uniform:n=10", "--param", "hash-grid.cell_size=-1"], "cell_size"),
+        (
+            ["compare", "uniform:n=10", "--jobs", ", "],
+            "--jobs ', ' names none; leave it out to take build, update, pairs, query",
+        ),
         (["compare", "uniform:n=10", "--jobs", "pear"], "unknown job 'pear'; did you mean 'pairs'"),
         (
             ["compare", "uniform:n=10", "--jobs", "rays"],

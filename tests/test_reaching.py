@@ -231,7 +231,8 @@ def test_padded_answers_obey_max_rows(index):
     with refuses("the answer has more than 6 rows", si.ResultTooLargeError):
         index.raycast([[0, 0]] * 7, [1, 0])
     index.max_rows = 2**29
-    with refuses("the answer has more than 536870912 rows", si.ResultTooLargeError):
+    message = "the answer has more than 536870912 rows, the limit that index.max_rows sets; pass a"
+    with refuses(f"{message} smaller k, or fewer points at a time,", si.ResultTooLargeError):
         index.nearest([0, 0], 10**30)
 
 
@@ -255,6 +256,8 @@ def test_padded_answers_obey_max_rows(index):
         ),
         (lambda i: i.raycast([0, np.inf], [1, 0]), "origins: y is inf; make it finite"),
         (lambda i: i.raycast([0, 0], [[1, 0], [np.nan, 0]]), "directions[1]: x is nan; make it"),
+        (lambda i: i.raycast([0, 0], [1, 0, 0]), "directions: shape (3,) is not 2D directions"),
+        (lambda i: i.boxcast(ROW[0], [1, 0, 0]), "motions: shape (3,) is not 2D motions"),
         (
             lambda i: i.raycast([0, 0], [[1, 0], [0, -0.0]]),
             "directions[1] is zero; a ray that does not move is query_point, drop the row",

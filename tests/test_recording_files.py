@@ -196,6 +196,7 @@ def test_paths_that_are_no_recording_are_refused(tmp_path):
     assert refusal(tmp_path / "missing.aabbs") == "no such file"
     (tmp_path / "folder.npz").mkdir()
     assert refusal(tmp_path / "folder.npz") == "a directory, not a recording"
+    assert refusal(tmp_path) == "a directory, not a recording"
     (tmp_path / "empty.npz").touch()
     assert refusal(tmp_path / "empty.npz") == "the file is empty"
     (tmp_path / "text.npz").write_text("boxes\n")

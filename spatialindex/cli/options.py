@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from spatialindex.errors import InvalidArgumentError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
@@ -24,7 +26,14 @@ def job_names(text: str | None) -> Sequence[str]:
     """Return the names in ``a,b``; those that are taken by themselves when None."""
     from spatialindex.comparison.results import DEFAULT_JOBS
 
-    return DEFAULT_JOBS if text is None else [job.strip() for job in text.split(",")]
+    if text is None:
+        return DEFAULT_JOBS
+    names = [word.strip() for word in text.split(",") if word.strip()]
+    if not names:
+        raise InvalidArgumentError(
+            f"--jobs {text!r} names none; leave it out to take {', '.join(DEFAULT_JOBS)}"
+        )
+    return names
 
 
 def measuring(*, frames: str, budget: float, budget_words: str) -> Callable[[Any], Any]:

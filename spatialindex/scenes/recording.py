@@ -305,6 +305,8 @@ class Recording:
         """
         path = Path(path)
         reader = _READERS.get(path.suffix.lower())
+        if reader is None and path.is_dir():
+            raise RecordingError(f"{path}: a directory, not a recording")
         if reader is None:
             raise RecordingError(
                 f"{path}: the suffix {path.suffix!r} is none of a recording; they are "
