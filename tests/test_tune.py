@@ -177,6 +177,13 @@ def test_values_end_where_floats_do(structure, edge, monkeypatch):
 # What it shows
 
 
+def weighed(own):
+    """Return a curve whose best is 4, in a millisecond, beside the value and seconds of its own."""
+    best = CurvePoint(4.0, 1e-3, 1, 1, 1, 1, 1)
+    chosen = None if own is None else CurvePoint(*own, 1, 1, 1, 1, 1)
+    return Curve("hash-grid", "cell_size", (best,), best, None, (4.0, 4.0), own=chosen)
+
+
 def test_the_code_to_paste_makes_the_index(curve):
     index = eval(curve.code, {"si": si})
     assert isinstance(index, si.HashGrid)
@@ -195,15 +202,46 @@ def test_the_dictionary_is_json_of_the_same_figures(curve):
 @pytest.mark.parametrize(
     ("own", "words"),
     [
-        (1.0, "takes 7 and is as good (1.00x): no need to set it"),
-        (1.3, "takes 7 and needs 1.30x as long"),
-        (0.5, "takes 7 and is faster (0.50x as long): leave it so"),
+        (
+            (7.0, 1e-3),
+            "leave cell_size out: hash-grid takes 7 by itself, 1.00 ms a frame, and is as good as "
+            "the best of those tried, cell_size=4, 1.00 ms (1.00x as long)",
+        ),
+        (
+            (7.0, 0.5e-3),
+            "leave cell_size out: hash-grid takes 7 by itself, 0.500 ms a frame, and is faster "
+            "than the best of those tried, cell_size=4, 1.00 ms (0.50x as long)",
+        ),
+        (
+            (4.0, 1e-3),
+            "leave cell_size out: hash-grid takes 4 by itself, 1.00 ms a frame, the best of those "
+            "tried",
+        ),
+        (
+            (7.0, 1.3e-3),
+            "best: cell_size=4, 1.00 ms a frame; left to itself hash-grid takes 7 and needs 1.30x "
+            "as long",
+        ),
+        (None, "best: cell_size=4, 1.00 ms a frame"),
     ],
 )
 def test_what_the_structure_chooses_itself_is_weighed_in_words(own, words):
-    best, chosen = (CurvePoint(v, s, 1, 1, 1, 1, 1) for v, s in ((4.0, 1.0), (7.0, own)))
-    found = Curve("hash-grid", "cell_size", (best,), best, None, (4.0, 4.0), own=chosen)
-    assert found.words.endswith(words)
+    assert weighed(own).words == words
+
+
+@pytest.mark.parametrize(
+    ("own", "code"),
+    [
+        ((7.0, 1e-3), 'si.create("hash-grid", ndim=2)  # or cell_size=4.0'),
+        ((4.0, 1e-3), 'si.create("hash-grid", ndim=2)'),
+        ((7.0, 1.3e-3), 'si.create("hash-grid", ndim=2, cell_size=4.0)'),
+        (None, 'si.create("hash-grid", ndim=2, cell_size=4.0)'),
+    ],
+)
+def test_the_table_ends_with_code_without_the_parameter_where_that_is_as_good(own, code):
+    console = Console(width=100, record=True, file=StringIO())
+    console.print(weighed(own).table())
+    assert console.export_text().rstrip().splitlines()[-1] == code
 
 
 def test_the_table_shows_every_point_the_best_and_what_to_paste(curve):
@@ -213,8 +251,7 @@ def test_the_table_shows_every_point_the_best_and_what_to_paste(curve):
     for point in curve.points:
         assert f"{point.value:.6g}" in text
     assert text.count(" * ") == 1
-    assert curve.code in text
-    assert ("  # or without cell_size" in text) == curve.is_own_as_good
+    assert (curve.code in text) != curve.is_own_as_good
     assert "usual starting point" in text
 
 

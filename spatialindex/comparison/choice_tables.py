@@ -44,8 +44,17 @@ def draw_curve(curve: Curve) -> RenderableType:
     parts.append(Text(legend, "dim"))
     if curve.machine is not None:
         parts.append(Text(curve.machine.words, "dim"))
-    alike = f"  # or without {curve.parameter}" if curve.is_own_as_good else ""
-    return Group(*parts, Text(), Text(curve.words, "bold"), Text(f"{curve.code}{alike}"))
+    return Group(*parts, Text(), Text(curve.words, "bold"), Text(_to_paste(curve)))
+
+
+def _to_paste(curve: Curve) -> str:
+    """Return code without the parameter where that is as good, and the best value beside it."""
+    if not curve.is_own_as_good:
+        return curve.code
+    code = f'si.create("{curve.structure}", ndim={curve.ndim})'
+    if curve.own is not None and curve.own.value == curve.best.value:
+        return code
+    return f"{code}  # or {curve.parameter}={curve.best.value!r}"
 
 
 def _curve_table(curve: Curve) -> Table:

@@ -129,20 +129,24 @@ class Curve:
     def words(self) -> str:
         """What to do, in a sentence."""
         best, own = self.best, self.own
-        words = f"best: {self.parameter}={best.value:.6g}, {milliseconds(best.seconds)} ms a frame"
+        tried = f"{self.parameter}={best.value:.6g}, {milliseconds(best.seconds)} ms"
         if own is None or not best.seconds:
-            return words
+            return f"best: {tried} a frame"
         ratio = own.seconds / best.seconds
-        left = f"left to itself {self.structure} takes {own.value:.6g}"
-        if ratio * NEAR_BEST < 1.0:
-            return f"{words}; {left} and is faster ({ratio:.2f}x as long): leave it so"
-        if self.is_own_as_good:
-            return f"{words}; {left} and is as good ({ratio:.2f}x): no need to set it"
-        return f"{words}; {left} and needs {ratio:.2f}x as long"
+        if not self.is_own_as_good:
+            left = f"left to itself {self.structure} takes {own.value:.6g}"
+            return f"best: {tried} a frame; {left} and needs {ratio:.2f}x as long"
+        left = f"{self.structure} takes {own.value:.6g} by itself, {milliseconds(own.seconds)} ms"
+        words = f"leave {self.parameter} out: {left} a frame"
+        if own.value == best.value:
+            return f"{words}, the best of those tried"
+        is_faster = ratio * NEAR_BEST < 1.0
+        than = "and is faster than" if is_faster else "and is as good as"
+        return f"{words}, {than} the best of those tried, {tried} ({ratio:.2f}x as long)"
 
     @property
     def code(self) -> str:
-        """The best value to paste into code.
+        """The best of the values tried to paste into code; `words` tell if it is worth it.
 
         >>> point = CurvePoint(2.5, 1e-3, 30, 40, 35, 7, 20)
         >>> Curve("hash-grid", "cell_size", (point,), point, None, (2.5, 2.5)).code
