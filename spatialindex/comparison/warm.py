@@ -11,9 +11,12 @@ is left to pay.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+
+from spatialindex.registry import create
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -25,7 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["warm_up", "warm_up_steps"]
 
-_OBJECTS = 256  # enough for one change to be few of them
+_OBJECTS = 600  # so many that one and several of them are few, and a batch of them is large
+_CROWD = 260  # boxes at one place, whose pairs are worth sorting by several threads
 
 
 def warm_up(make: Callable[[], Index], jobs: Collection[str] | None = None) -> float:
@@ -37,28 +41,80 @@ def warm_up(make: Callable[[], Index], jobs: Collection[str] | None = None) -> f
         Makes an empty index of the structure that is to be compiled, for one number of dimensions.
     jobs : collection of str, optional
         What a comparison is about. ``"nearest"`` and ``"raycast"`` are asked only when they are
-        among them, and moving boxes and planes not at all, so that nobody waits for what is not
-        timed. None asks everything.
+        among them, and moving boxes, planes, steps and several threads not at all, so that nobody
+        waits for what is not timed. None asks everything.
     """
     started = time.perf_counter()
     index = make()
+    for name, parameters in _parts(index):
+        warm_up(partial(create, name, index.ndim, **parameters), jobs)
     boxes = _boxes(_OBJECTS, index.ndim)
-    for ids in (np.arange(_OBJECTS), np.arange(_OBJECTS) * 2**30):  # a map serves sparse ids
+    numbers = np.arange(_OBJECTS)
+    for ids in (numbers, numbers * 200, numbers * 2**30):  # a map serves sparse ids
         index.insert(boxes, ids, static=ids == ids[1], sensor=ids == ids[2])
         _ask(index, boxes, jobs)
-        index.update(ids[:1], boxes[:1] + 1000.0)  # one: entered and left by itself
-        _ask(index, boxes, jobs)
-        index.update(ids, boxes + 0.5)  # all: as good as building anew
-        index.set_state(ids[:3], asleep=True, layer=2)
-        _ask(index, boxes, jobs)
-        index.update(int(ids[0]), boxes[1])
-        index.remove(ids[-2:])  # the large one among them
+        for change in _changes(index, ids, boxes):
+            index.pairs()  # are kept, and mended after a few changes
+            change()
         _ask(index, boxes, jobs)
         index.remove(ids[3:-2])
         _ask(index, boxes, jobs)
         index.clear()
     _ask(index, boxes, jobs)
+    if jobs is None:
+        for is_sorted in (True, False):
+            index.insert(np.repeat(boxes[:1], _CROWD, axis=0))
+            index.pairs(sort=is_sorted, workers=2)
+            index.clear()
+        if hasattr(index, "step"):
+            warm_up_steps(cast("Callable[[], SplitIndex]", make))
     return time.perf_counter() - started
+
+
+def _parts(index: Index) -> list[tuple[str, dict[str, Any]]]:
+    """Return name and parameters of the structures that a split index is made of."""
+    parts = [getattr(index, role, None) for role in ("static", "dynamic", "coarse")]
+    named = [(part, {}) if isinstance(part, str) else part for part in parts if part is not None]
+    return list(dict(named).items())
+
+
+def _changes(
+    index: Index, ids: NDArray[np.int64], boxes: NDArray[np.float64]
+) -> tuple[Callable[[], Any], ...]:
+    """Return changes of one, a few, many and all objects, each of which is taken in differently."""
+    one, few, many = ids[:1], ids[20:440:70], ids[20:500:6]
+    at = np.arange(_OBJECTS)
+    return (
+        lambda: index.update(one, boxes[:1] + 1000.0),  # entered and left by itself
+        lambda: index.update(few, boxes[20:440:70] + 0.25),
+        lambda: index.update(few, boxes[20:440:70] + 1000.0),
+        lambda: index.update(many, boxes[20:500:6] + 0.25),
+        lambda: index.update(many, boxes[20:500:6] * 3.0),
+        lambda: index.update(many, boxes[20:500:6] + 2.0 * at[20:500:6, None]),
+        lambda: index.update(ids[1:2], boxes[1:2] + 500.0),
+        lambda: index.set_state(few, asleep=True, layer=2),
+        lambda: index.update(few, boxes[20:440:70]),
+        lambda: index.set_state(few, asleep=False),
+        lambda: index.set_state(many, asleep=True),
+        lambda: index.update(ids, boxes + 0.5),  # as good as building anew
+        lambda: index.remove(few),
+        lambda: index.insert(boxes[20:440:70] + 0.5, few),
+        lambda: index.remove(many),
+        lambda: index.insert(boxes[20:500:6], many),
+        lambda: index.update(int(ids[0]), boxes[1]),
+        lambda: index.remove(ids[-2:]),  # the large one among them
+        lambda: _wear(index, ids[20:420:50], boxes[:-2]),
+    )
+
+
+def _wear(index: Index, ids: NDArray[np.int64], boxes: NDArray[np.float64]) -> None:
+    """Let a few grow and shrink among the others, until a structure that decays is repaired."""
+    index.rebuild()  # what was large is gone
+    for far in range(1, 17):
+        grown = boxes[(233 * far + 71 * np.arange(len(ids))) % len(boxes)]
+        grown[:, index.ndim :] += 100.0 * (far % 3)
+        index.update(ids, grown)
+        index.query(boxes[0])
 
 
 def warm_up_steps(make: Callable[[], SplitIndex]) -> None:
@@ -66,12 +122,18 @@ def warm_up_steps(make: Callable[[], SplitIndex]) -> None:
     world = make()
     n = 64
     boxes = _boxes(n, world.ndim)
-    ids = world.insert(boxes, static=np.arange(n) < n // 4, asleep=np.arange(n) > n - 8)
+    at = np.arange(n)
+    ids = world.insert(
+        boxes, static=at < n // 4, asleep=at > n - 8, sensor=at == 18, continuous=at == 19
+    )
     changes: tuple[Callable[[], Any], ...] = (
         lambda: None,
-        lambda: world.update(ids[20:21], boxes[20:21] + 0.5),
-        lambda: world.update(ids[16:50], boxes[16:50] + 0.25),
+        lambda: world.update(ids[19:21], boxes[19:21] + 0.5),
+        lambda: world.update(ids[16:50:2], boxes[16:50:2] + 0.25),
         lambda: world.set_state(ids[30:34], asleep=True),
+        lambda: world.update(ids[30:31], boxes[30:31] + 0.5),
+        lambda: world.set_state(ids[31:34], asleep=False),
+        lambda: world.teleport(ids[19:21], boxes[19:21]),
         lambda: world.remove(ids[40:44]),
         lambda: world.insert(boxes[40:44]),
     )
