@@ -40,7 +40,7 @@ def as_ids(ids: ArrayLike, *, name: str = "ids") -> NDArray[np.int64]:
     if array.size == 0 and array.ndim == 1:
         return np.empty(0, ID_DTYPE)
     if array.dtype.kind not in "iu":
-        raise InvalidArgumentError(f"{name} {_shown(ids)}: ids are integers from 0 to 2**63 - 1")
+        raise _no_integers(ids, array, name, "ids are integers from 0 to 2**63 - 1")
     if array.ndim > 1:
         raise InvalidArgumentError(f"{name} has shape {array.shape}; pass one id or a flat array")
     if array.dtype.kind == "u":
@@ -63,9 +63,7 @@ def as_layers(value: ArrayLike, n: int, *, name: str) -> NDArray[np.uint64]:
     if array.size == 0 and array.shape == (n,):
         return np.empty(0, np.uint64)
     if array.dtype.kind not in "iu":
-        raise InvalidArgumentError(
-            f"{name} {_shown(value)}: bits of layers are integers from 0 to 2**64 - 1"
-        )
+        raise _no_integers(value, array, name, "bits of layers are integers from 0 to 2**64 - 1")
     if array.dtype.kind == "i" and (array < 0).any():
         row = int(np.flatnonzero(array < 0)[0])
         where = f"{name}[{row}]" if array.ndim else name
@@ -95,6 +93,23 @@ def as_flags(value: ArrayLike, n: int, *, name: str) -> NDArray[np.bool_]:
         raise InvalidArgumentError(f"{name} of type {array.dtype}: pass True or False")
     _check_length(array, n, name)
     return array.astype(np.bool_)
+
+
+def _no_integers(
+    value: ArrayLike, array: NDArray[Any], name: str, what: str
+) -> InvalidArgumentError:
+    """Make the error for what are no integers, which names the first that is none."""
+    if array.ndim == 1:
+        for row, one in enumerate(value if isinstance(value, list | tuple) else array.tolist()):
+            is_whole = isinstance(one, float | np.floating) and float(one).is_integer()
+            is_integer = isinstance(one, int | np.integer) and not isinstance(one, bool)
+            if not is_whole and not is_integer:
+                return InvalidArgumentError(f"{name}[{row}] is {one!r}: {what}")
+        if array.dtype.kind == "f":
+            return InvalidArgumentError(
+                f"{name} of type {array.dtype}: {what}; pass {name}.astype(np.int64)"
+            )
+    return InvalidArgumentError(f"{name} {_shown(value)}: {what}")
 
 
 def _shown(value: ArrayLike) -> str:

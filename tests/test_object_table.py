@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import spatialindex as si
 from spatialindex.constants import ALL, DEFAULT_LAYER
 from spatialindex.objects import ObjectTable
 
@@ -49,3 +50,28 @@ def test_changes_come_by_ascending_slot_each_once_however_they_were_noted(table)
     changes = table.take_changes()
     assert changes.moved.tolist() == sorted(slots(8, 5).tolist())
     assert [len(kind) for kind in changes] == [0, 0, 2, 0]
+
+
+@pytest.mark.parametrize(
+    ("ids", "message"),
+    [
+        ([7, 8.5, 9], r"ids\[1\] is 8.5: ids are integers from 0"),
+        ([7, None, 9], r"ids\[1\] is None: ids are integers from 0"),
+        ([7, "x", 9], r"ids\[1\] is 'x': ids are integers from 0"),
+        (np.array([1, 2, np.nan]), r"ids\[2\] is nan: ids are integers from 0"),
+        (np.array([True, False, True]), r"ids\[0\] is True: ids are integers from 0"),
+        (np.arange(3.0), r"ids of type float64: .*; pass ids.astype\(np.int64\)"),
+        ({1, 2, 3}, r"ids is \{1, 2, 3\}: ids are integers from 0"),
+    ],
+)
+def test_what_is_no_integer_is_named_by_its_row(ids, message):
+    index = si.BruteForce(ndim=2)
+    with pytest.raises(si.InvalidArgumentError, match=message):
+        index.insert([[0, 0, 1, 1]] * 3, ids)
+    assert len(index) == 0
+
+
+def test_bits_of_layers_that_are_none_are_named_by_their_row():
+    index = si.BruteForce(ndim=2)
+    with pytest.raises(si.InvalidArgumentError, match=r"layer\[2\] is 3.5: bits of layers are"):
+        index.insert([[0, 0, 1, 1]] * 3, layer=np.array([1, 2, 3.5]))
