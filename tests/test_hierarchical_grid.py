@@ -205,6 +205,14 @@ def test_points_without_size_find_a_level_by_how_dense_they_are(ndim):
     check(index)
 
 
+def test_points_that_the_smallest_float_lies_between():
+    x, y = np.divmod(np.arange(64), 8)
+    points = np.column_stack([x, y]) * 5e-324
+    index = filled(np.concatenate([points, points], axis=1))
+    assert index.edge >= 5e-324
+    check(index)
+
+
 def test_all_objects_at_one_point():
     index = filled(np.tile([3.0, 3.0, 3.0, 3.0], (200, 1)))
     assert len(index.pairs()) == 200 * 199 // 2

@@ -18,6 +18,7 @@ __all__ = ["choose_finest"]
 
 _SAMPLE = 256  # boxes that the choice looks at, and one in 64 more
 _AROUND = 3  # levels above and below that of the mean spacing where boxes have no size
+_FIRST = BIAS - 1074  # the level whose edge is the smallest float: that of a lower one is 0
 
 
 def choose_finest(boxes: NDArray[np.float64]) -> int:
@@ -37,7 +38,7 @@ def choose_finest(boxes: NDArray[np.float64]) -> int:
         return BIAS
     first = _number_of(min(lengths)) - _AROUND
     last = _number_of(max(greatest, min(spacing, lengths[-1]))) + _AROUND
-    return int(cheapest_finest(sample, n, max(first, 1), min(last, LAST), (0,) * ndim))
+    return int(cheapest_finest(sample, n, max(first, _FIRST), min(last, LAST), (0,) * ndim))
 
 
 def _number_of(length: float) -> int:
