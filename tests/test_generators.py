@@ -340,7 +340,7 @@ def test_a_path_that_is_no_recording_says_why(tmp_path):
     (tmp_path / "scene.json").write_text("{}")
     with pytest.raises(si.RecordingError, match=r"the suffix '\.json' is none of a recording"):
         open_scene(tmp_path / "scene.json")
-    with pytest.raises(si.RecordingError, match="none of a recording"):
+    with pytest.raises(si.RecordingError, match="a directory, not a recording"):
         open_scene(tmp_path)
 
 
