@@ -82,25 +82,25 @@ def _changes(
     index: Index, ids: NDArray[np.int64], boxes: NDArray[np.float64]
 ) -> tuple[Callable[[], Any], ...]:
     """Return changes of one, a few, many and all objects, each of which is taken in differently."""
-    one, few, many = ids[:1], ids[20:440:70], ids[20:500:6]
-    at = np.arange(_OBJECTS)
+    one, few, many = slice(1), slice(20, 440, 70), slice(20, 500, 6)
+    apart = 2.0 * np.arange(_OBJECTS)[:, None]
     return (
-        lambda: index.update(one, boxes[:1] + 1000.0),  # entered and left by itself
-        lambda: index.update(few, boxes[20:440:70] + 0.25),
-        lambda: index.update(few, boxes[20:440:70] + 1000.0),
-        lambda: index.update(many, boxes[20:500:6] + 0.25),
-        lambda: index.update(many, boxes[20:500:6] * 3.0),
-        lambda: index.update(many, boxes[20:500:6] + 2.0 * at[20:500:6, None]),
+        lambda: index.update(ids[one], boxes[one] + 1000.0),  # entered and left by itself
+        lambda: index.update(ids[few], boxes[few] + 0.25),
+        lambda: index.update(ids[few], boxes[few] + 1000.0),
+        lambda: index.update(ids[many], boxes[many] + 0.25),
+        lambda: index.update(ids[many], boxes[many] * 3.0),
+        lambda: index.update(ids[many], boxes[many] + apart[many]),
         lambda: index.update(ids[1:2], boxes[1:2] + 500.0),
-        lambda: index.set_state(few, asleep=True, layer=2),
-        lambda: index.update(few, boxes[20:440:70]),
-        lambda: index.set_state(few, asleep=False),
-        lambda: index.set_state(many, asleep=True),
+        lambda: index.set_state(ids[few], asleep=True, layer=2),
+        lambda: index.update(ids[few], boxes[few]),
+        lambda: index.set_state(ids[few], asleep=False),
+        lambda: index.set_state(ids[many], asleep=True),
         lambda: index.update(ids, boxes + 0.5),  # as good as building anew
-        lambda: index.remove(few),
-        lambda: index.insert(boxes[20:440:70] + 0.5, few),
-        lambda: index.remove(many),
-        lambda: index.insert(boxes[20:500:6], many),
+        lambda: index.remove(ids[few]),
+        lambda: index.insert(boxes[few] + 0.5, ids[few]),
+        lambda: index.remove(ids[many]),
+        lambda: index.insert(boxes[many], ids[many]),
         lambda: index.update(int(ids[0]), boxes[1]),
         lambda: index.remove(ids[-2:]),  # the large one among them
         lambda: _wear(index, ids[20:420:50], boxes[:-2]),
