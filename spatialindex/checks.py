@@ -51,8 +51,6 @@ __all__ = [
 
 _WIDTHS: Final = tuple(2 * ndim for ndim in NDIMS)
 
-_FEW_ROWS: Final = 512  # boxes that NumPy checks as fast as a kernel
-
 _BOX_LABELS: Final = {
     ndim: [f"{side} {axis}" for side in ("lower", "upper") for axis in AXES[:ndim]]
     for ndim in NDIMS
@@ -473,12 +471,11 @@ def _are_boxes(rows: NDArray[np.float64], infinite: bool) -> bool:
             if not lower <= upper or not (infinite or (lower > -inf and upper < inf)):
                 return False
         return True
-    if len(rows) > _FEW_ROWS:
-        # one pass instead of five where there is an index; boxes alone do not pay for the compiler,
-        # nor do they wait for another thread that is about to load it
-        check = getattr(sys.modules.get("spatialindex.kernels.rows"), "are_boxes", None)
-        if check is not None:
-            return bool(check(rows, infinite, (0,) * ndim))
+    # one pass instead of five where there is an index; boxes alone do not pay for the compiler, nor
+    # do they wait for another thread that is about to load it
+    check = getattr(sys.modules.get("spatialindex.kernels.rows"), "are_boxes", None)
+    if check is not None:
+        return bool(check(rows, infinite, (0,) * ndim))
     # column by column: rows of two or three would be inner loops of length two or three. A NaN is
     # caught here as well, since no comparison with it is True
     for axis in range(ndim):

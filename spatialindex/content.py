@@ -311,7 +311,7 @@ class Content:
 
     def _slots_for(self, ids: ArrayLike | None, boxes: NDArray[np.float64]) -> NDArray[np.int32]:
         """Return the slots of ids that are to have new checked boxes."""
-        slots: NDArray[np.int32] = np.atleast_1d(self._slots(ids, once=True))
+        slots: NDArray[np.int32] = self._slots(ids, once=True).reshape(-1)
         if len(boxes) != len(slots):
             raise InvalidArgumentError(
                 f"{len(boxes)} boxes for {len(slots)} ids; pass one box an id"

@@ -43,17 +43,15 @@ def as_ids(ids: ArrayLike, *, name: str = "ids") -> NDArray[np.int64]:
         raise _no_integers(ids, array, name, "ids are integers from 0 to 2**63 - 1")
     if array.ndim > 1:
         raise InvalidArgumentError(f"{name} has shape {array.shape}; pass one id or a flat array")
-    if array.dtype.kind == "u":
-        bad = array > LARGEST_ID
-    else:
-        bad = array < 0
+    if array.dtype == ID_DTYPE and (not array.size or array.min() >= 0):
+        return array if array.flags.carray else array.copy()  # another layout compiles again
+    bad = array > LARGEST_ID if array.dtype.kind == "u" else array < 0
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
         value = int(array.reshape(-1)[row])
         where = f"{name}[{row}]" if array.ndim else name
         raise InvalidArgumentError(f"{where} is {value}: ids are integers from 0 to 2**63 - 1")
-    checked = np.ascontiguousarray(array, dtype=ID_DTYPE).reshape(array.shape)
-    return checked if checked.flags.carray else checked.copy()  # another layout compiles again
+    return array.astype(ID_DTYPE)
 
 
 def as_layers(value: ArrayLike, n: int, *, name: str) -> NDArray[np.uint64]:
