@@ -1,10 +1,17 @@
-"""Threads: what a second one is worth."""
+"""Threads: what a second one is worth.
+
+In every group, pure arithmetic is timed along with the structures. It shares nothing but the
+processor, so it tells what the machine gives at that time: where others compute on the second core,
+two threads are not worth two whatever a library does.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from spatialindex.execution import run_chunks
 from tests.benchmarks.jobs import common, nearest
 from tests.benchmarks.jobs.common import Case
 from tests.benchmarks.jobs.query import batch_of
@@ -22,6 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["groups"]
 
 _QUESTIONS = 100_000
+_PIECES = 64  # of arithmetic, some 20 ms altogether
+_NEAR = bytes(2**14)  # which are in the nearest cache
 
 
 def groups(settings: Settings) -> Iterator[Group]:
@@ -55,14 +64,26 @@ def groups(settings: Settings) -> Iterator[Group]:
 
 def _tasks(make: Callable[..., Iterator[Task]], case: Case, many: int) -> list[Task]:
     able = structures(case.settings, case.scene.ndim, case.scene.n, is_quadratic=True)
-    return [task for structure in able for task in make(structure, case, many)]
+    tasks = [task for structure in able for task in make(structure, case, many)]
+    return tasks + list(_arithmetic(many))
 
 
-def _labels(structure: Structure, many: int) -> Iterator[tuple[int, dict[str, Any]]]:
+def _labels(name: str, many: int) -> Iterator[tuple[int, dict[str, Any]]]:
     for workers in (1, many):
-        label = f"{structure.label}, workers={workers}"
-        options = {"label": label, "baseline": f"{structure.label}, workers=1"}
-        yield workers, options | {"workers": workers}
+        label, baseline = f"{name}, workers={workers}", f"{name}, workers=1"
+        yield workers, {"label": label, "baseline": baseline, "workers": workers}
+
+
+def _arithmetic(many: int) -> Iterator[Task]:
+    def work(start: int, stop: int) -> None:
+        for _ in range(start, stop):
+            digest = hashlib.blake2b()
+            for _ in range(20):
+                digest.update(_NEAR)  # without the interpreter's lock
+
+    for workers, options in _labels("pure arithmetic", many):
+        run = partial(run_chunks, work, _PIECES, workers, 1)
+        yield Task(steps=(Step("arithmetic", lambda _, run=run: run()),), **options)
 
 
 def _pairs(structure: Structure, case: Case, many: int, *, from_scratch: bool) -> Iterator[Task]:
@@ -76,7 +97,7 @@ def _pairs(structure: Structure, case: Case, many: int, *, from_scratch: bool) -
     def pairs_with(workers: int) -> Step:
         return Step("pairs", lambda index: index.pairs(workers=workers))
 
-    for workers, options in _labels(structure, many):
+    for workers, options in _labels(structure.label, many):
         pairs = pairs_with(workers)
         yield Task(
             steps=(Step("insert", insert), pairs) if from_scratch else (pairs,),
@@ -90,17 +111,17 @@ def _pairs(structure: Structure, case: Case, many: int, *, from_scratch: bool) -
 
 def _queries(structure: Structure, case: Case, many: int) -> Iterator[Task]:
     index = structure.of(case.boxes)
-    for _, options in _labels(structure, many):
+    for _, options in _labels(structure.label, many):
         yield batch_of(structure, case, index, is_sorted=True, **options)
 
 
 def _nearest(structure: Structure, case: nearest.Near, many: int) -> Iterator[Task]:
     index = structure.of(case.boxes)
-    for _, options in _labels(structure, many):
+    for _, options in _labels(structure.label, many):
         yield nearest.nearest_of(case, index, **options)
 
 
 def _first_hits(structure: Structure, case: Rays, many: int) -> Iterator[Task]:
     index = structure.of(case.boxes)
-    for _, options in _labels(structure, many):
+    for _, options in _labels(structure.label, many):
         yield first_hits_of(case, index, **options)
