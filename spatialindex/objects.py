@@ -319,6 +319,8 @@ class ObjectTable:
             done = _kernels().move_rows(self.boxes, self._pending, slots, boxes, mark)
             if done:
                 self._touched.append(slots[:done])
+            if done == len(slots):
+                return
             slots = rows = slots[done:]
         self.boxes[rows] = boxes[done:]
         self._mark(slots, rows, _MOVED)

@@ -82,7 +82,10 @@ class MovingTree(TreeStructure):
             if self._is_much(2 * len(slots), n):
                 self._build(is_urgent=True)
                 return
-        store.change(np.concatenate([slots, changes.added]))
+        if len(changes.added):
+            slots = np.concatenate([slots, changes.added])
+        if len(slots):
+            store.change(slots)
         if n_changed:
             self._keep_fit(n_changed, is_bulk=is_bulk)
 

@@ -145,10 +145,11 @@ class GridStructure(Answering):
         cells.cell_ranges(boxes, edge, self._max_cells, limits, dim, ranges, found)
         return ranges, found
 
-    def _present_ranges(self, boxes: NDArray[np.float64]) -> NDArray[np.int32]:
-        """Return the range of cells of each box with the edge in use."""
+    def _present_ranges(self, boxes: NDArray[np.float64]) -> tuple[NDArray[np.int32], bool]:
+        """Return the range of cells of each box with the edge in use, and whether any is wide."""
         assert self.edge is not None  # there is one as soon as there is an object
-        return self._ranges(boxes, self.edge, self._limits)[0]
+        ranges, found = self._ranges(boxes, self.edge, self._limits)
+        return ranges, bool(found[0])
 
     def apply(self, changes: Changes) -> None:
         """Take changes in: a few one by one, many by building anew."""
@@ -226,29 +227,32 @@ class GridStructure(Answering):
 
     def _remove(self, slots: NDArray[np.int32]) -> None:
         """Take slots out of the cells or the wide list."""
-        self._wide.change(removed=slots[self._store.is_wide(slots)])
+        if len(self._wide):
+            self._wide.change(removed=slots[self._store.is_wide(slots)])
         self._store.leave(slots)
 
     def _add(self, slots: NDArray[np.int32]) -> None:
         """Take new slots in."""
         boxes = self.table.covers_of(slots)
-        ranges = self._present_ranges(boxes)
-        self._wide.change(added=slots[ranges[:, 0] == cells.WIDE])
+        ranges, are_wide = self._present_ranges(boxes)
+        if are_wide:
+            self._wide.change(added=slots[ranges[:, 0] == cells.WIDE])
         self._store.enter(slots, boxes, ranges)
 
     def _move(self, slots: NDArray[np.int32]) -> None:
         """Move slots between cells; those that were or become wide leave and enter."""
         boxes = self.table.covers_of(slots)
-        ranges = self._present_ranges(boxes)
-        was_wide = self._store.is_wide(slots)
-        is_wide = ranges[:, 0] == cells.WIDE
-        if was_wide.any() or is_wide.any():
-            self._wide.change(moved=slots[was_wide & is_wide])
-            changed = slots[was_wide != is_wide]
-            self._remove(changed)
-            self._add(changed)
-            kept = ~(was_wide | is_wide)
-            slots, boxes, ranges = slots[kept], boxes[kept], ranges[kept]
+        ranges, are_wide = self._present_ranges(boxes)
+        if are_wide or len(self._wide):
+            was_wide = self._store.is_wide(slots)
+            if are_wide or was_wide.any():
+                is_wide = ranges[:, 0] == cells.WIDE
+                self._wide.change(moved=slots[was_wide & is_wide])
+                changed = slots[was_wide != is_wide]
+                self._remove(changed)
+                self._add(changed)
+                kept = ~(was_wide | is_wide)
+                slots, boxes, ranges = slots[kept], boxes[kept], ranges[kept]
         are_many = len(slots) > self.sweep_share * len(self.table)
         self._store.move(slots, boxes, ranges, are_many=are_many)
 
