@@ -441,7 +441,7 @@ class GridStructure(Answering):
         slots = self.table.live_slots()
         ranges = np.empty((0, 2 * self.table.ndim), np.int32)
         if len(slots):
-            ranges = self._present_ranges(self.table.covers_of(slots))
+            ranges, _ = self._present_ranges(self.table.covers_of(slots))
         wide = ranges[:, 0] == cells.WIDE
         self._wide.validate(slots[wide])
         check_members(self._store.arrays, self.table.cover, slots, ranges)
