@@ -23,7 +23,7 @@ from spatialindex.errors import InvalidArgumentError, SpatialIndexError
 from spatialindex.execution import NO_LIMIT
 from spatialindex.keeping import KeptAnswers
 from spatialindex.objects import ObjectTable
-from spatialindex.states import as_ids, as_layers
+from spatialindex.states import as_ids, as_layers, is_integer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Content", "seen_layers"]
 
-_INTEGERS = (int, np.integer)
 _PLAIN_OPTIONS = (DEFAULT_LAYER, ALL, False, False, False, False)  # of insert, and more flags
 _KEPT_SHARE = 0.05  # of the objects changed: beyond, pairs from scratch; structures know better
 
@@ -46,7 +45,7 @@ class Content:
     parameters: ClassVar[tuple[Parameter, ...]] = ()
 
     def __init__(self, ndim: int, structure: Callable[..., Structure], **parameters: Any) -> None:
-        if not _is_integer(ndim) or ndim not in NDIMS:
+        if not is_integer(ndim) or ndim not in NDIMS:
             raise InvalidArgumentError(f"ndim is {ndim!r}: boxes have 2 or 3 dimensions")
         for name, value in parameters.items():
             setattr(self, name, value)
@@ -93,7 +92,7 @@ class Content:
 
     @max_rows.setter
     def max_rows(self, rows: int) -> None:
-        if not _is_integer(rows) or not 0 <= rows <= NO_LIMIT:
+        if not is_integer(rows) or not 0 <= rows <= NO_LIMIT:
             raise InvalidArgumentError(f"max_rows is {rows!r}: pass a number of rows, 0 or more")
         self._max_rows = int(rows)
 
@@ -474,10 +473,6 @@ class _Change:
         elif issubclass(kind, SpatialIndexError):  # refused at the door: nothing has changed
             index._version = self._version
             index._is_torn = self._was_torn
-
-
-def _is_integer(value: object) -> bool:
-    return isinstance(value, _INTEGERS) and not isinstance(value, bool)
 
 
 def seen_layers(layers: int, name: str = "layers") -> int:

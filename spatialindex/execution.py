@@ -23,6 +23,7 @@ import numpy as np
 
 from spatialindex.constants import SLOT_DTYPE
 from spatialindex.errors import InvalidArgumentError, ResultTooLargeError
+from spatialindex.states import is_integer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,7 +84,7 @@ def check_workers(workers: int) -> int:
     """Check a number of worker threads."""
     if type(workers) is int and workers > 0:
         return workers
-    if isinstance(workers, bool) or not isinstance(workers, int | np.integer) or workers < 1:
+    if not is_integer(workers) or workers < 1:
         raise InvalidArgumentError(f"workers is {workers!r}: pass the number of threads, 1 or more")
     return int(workers)
 

@@ -39,7 +39,7 @@ from spatialindex.errors import (
     UnknownIdError,
 )
 from spatialindex.execution import reuse_freed_memory
-from spatialindex.states import DEFAULTS, DOORS, LARGEST_ID, refuse_repeats
+from spatialindex.states import DEFAULTS, DOORS, LARGEST_ID, is_integer, refuse_repeats
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -137,10 +137,8 @@ class ObjectTable:
     def __len__(self) -> int:
         return self._count
 
-    def __contains__(self, id_: object) -> bool:
-        if isinstance(id_, bool) or not isinstance(id_, int | np.integer):
-            return False
-        if not 0 <= id_ <= LARGEST_ID:
+    def __contains__(self, id_: Any) -> bool:
+        if not is_integer(id_) or not 0 <= id_ <= LARGEST_ID:
             return False
         return bool(self.find(np.array([id_], ID_DTYPE))[0] >= 0)
 

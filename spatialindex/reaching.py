@@ -20,6 +20,7 @@ from spatialindex.errors import InvalidArgumentError
 from spatialindex.execution import NO_LIMIT, check_workers, rows_within, too_large
 from spatialindex.naming import UNLABELLED, named_rows, row_labels
 from spatialindex.results import Hits, Neighbors, RayHits
+from spatialindex.states import is_integer
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -391,7 +392,7 @@ def _as_limits(limits: Any, n: int, name: str, what: str) -> NDArray[np.float64]
 
 def _as_k(k: int) -> int:
     """Check a number of neighbours."""
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+    if not is_integer(k) or k < 1:
         raise InvalidArgumentError(f"k is {k!r}: pass how many neighbours, 1 or more")
     return int(k)
 

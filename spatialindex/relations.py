@@ -17,6 +17,7 @@ from spatialindex.errors import InvalidArgumentError, ResultTooLargeError
 from spatialindex.execution import NO_LIMIT, check_workers, rows_within, too_large
 from spatialindex.naming import UNLABELLED, named_rows, row_labels
 from spatialindex.protocol import Region
+from spatialindex.states import is_integer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -162,7 +163,7 @@ class Relations(Content):
         InvalidArgumentError
             For a bad option, and when the index is changed between two pieces.
         """
-        if isinstance(chunk, bool) or not isinstance(chunk, int | np.integer) or chunk < 1:
+        if not is_integer(chunk) or chunk < 1:
             raise InvalidArgumentError(f"chunk is {chunk!r}: pass the most rows of a piece, >= 1")
         options = _pair_options(among, sensors)
         workers = check_workers(workers)

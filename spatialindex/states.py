@@ -26,11 +26,17 @@ __all__ = [
     "as_flags",
     "as_ids",
     "as_layers",
+    "is_integer",
     "refuse_repeats",
 ]
 
 LARGEST_ID = np.iinfo(np.int64).max
 """The largest id there may be."""
+
+
+def is_integer(value: object) -> bool:
+    """Tell if a value is an integer, of Python or NumPy, and not True or False."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def as_ids(ids: ArrayLike, *, name: str = "ids") -> NDArray[np.int64]:
@@ -100,8 +106,7 @@ def _no_integers(
     if array.ndim == 1:
         for row, one in enumerate(value if isinstance(value, list | tuple) else array.tolist()):
             is_whole = isinstance(one, float | np.floating) and float(one).is_integer()
-            is_integer = isinstance(one, int | np.integer) and not isinstance(one, bool)
-            if not is_whole and not is_integer:
+            if not is_whole and not is_integer(one):
                 return InvalidArgumentError(f"{name}[{row}] is {one!r}: {what}")
         if array.dtype.kind == "f":
             return InvalidArgumentError(

@@ -9,14 +9,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, ClassVar
 
-import numpy as np
-
 from spatialindex.errors import InvalidArgumentError, did_you_mean
 from spatialindex.index import BoxIndex
 from spatialindex.indexes.bvh.moving import MovingTree
 from spatialindex.indexes.bvh.structure import TreeStructure
 from spatialindex.kernels.simd import LANES
 from spatialindex.protocol import Parameter
+from spatialindex.states import is_integer
 
 __all__ = ["BVH", "KDTree"]
 
@@ -32,8 +31,7 @@ BUILD = Parameter(
 
 
 def _checked_size(leaf_size: Any) -> int:
-    is_integer = isinstance(leaf_size, int | np.integer) and not isinstance(leaf_size, bool)
-    if not is_integer or not 1 <= leaf_size <= LANES:
+    if not is_integer(leaf_size) or not 1 <= leaf_size <= LANES:
         raise InvalidArgumentError(
             f"leaf_size is {leaf_size!r}: pass a number of objects, 1 to {LANES}"
         )

@@ -19,6 +19,7 @@ from spatialindex.index import BoxIndex
 from spatialindex.indexes.grid.choosing import MOST_PLACES, cell_bounds, count_places
 from spatialindex.indexes.grid.structure import GridStructure
 from spatialindex.protocol import Parameter
+from spatialindex.states import is_integer
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -105,8 +106,7 @@ def checked_size(cell_size: Any) -> float | None:
 
 
 def _checked_budget(max_cells: int) -> int:
-    is_integer = isinstance(max_cells, int | np.integer) and not isinstance(max_cells, bool)
-    if not is_integer or max_cells < 1:
+    if not is_integer(max_cells) or max_cells < 1:
         raise InvalidArgumentError(f"max_cells is {max_cells!r}: pass a number of cells, 1 or more")
     return int(max_cells)
 

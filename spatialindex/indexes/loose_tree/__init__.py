@@ -9,12 +9,11 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any, ClassVar
 
-import numpy as np
-
 from spatialindex.errors import InvalidArgumentError
 from spatialindex.index import BoxIndex
 from spatialindex.indexes.loose_tree.structure import LooseTreeStructure
 from spatialindex.protocol import Parameter
+from spatialindex.states import is_integer
 
 __all__ = ["LooseOctree", "LooseQuadtree"]
 
@@ -58,8 +57,7 @@ def _checked_looseness(looseness: Any) -> float:
 
 
 def _checked_leaf_size(leaf_size: Any) -> int:
-    is_integer = isinstance(leaf_size, int | np.integer) and not isinstance(leaf_size, bool)
-    if not is_integer or leaf_size < 1:
+    if not is_integer(leaf_size) or leaf_size < 1:
         raise InvalidArgumentError(
             f"leaf_size is {leaf_size!r}: pass a number of objects, 1 or more"
         )
