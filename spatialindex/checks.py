@@ -16,6 +16,7 @@ failed. Nothing is repaired: no clamping, no swapping of corners, no dropping of
 from __future__ import annotations
 
 import sys
+from functools import reduce
 from math import inf
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -259,7 +260,8 @@ def as_planes(
 
 def refuse_zeros(floats: NDArray[np.float64], place: Place, why: str) -> None:
     """Raise `InvalidArgumentError` naming the first row of vectors that has no direction."""
-    some = floats.any(axis=-1)
+    # axis by axis: `any` of short rows takes ten times as long
+    some = reduce(np.logical_or, np.moveaxis(floats, -1, 0))
     if not some.all():
         row = int(np.argmin(some))
         raise InvalidArgumentError(f"{place.row(row)} is zero; {why}, drop the row")

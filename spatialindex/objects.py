@@ -210,6 +210,14 @@ class ObjectTable:
             return slots, *find_ids(self._map_ids, self._map_slots, ids, slots)
         return slots, *_kernels().find_rows(self.slot_ids, self.high, ids, slots)
 
+    def ids_in(self, slots: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Return the ids in slots, of the same shape; -1 for slot -1. There is some object."""
+        if not self._is_mapped:
+            return slots.astype(ID_DTYPE)
+        ids: NDArray[np.int64] = self.slot_ids.take(slots, mode="clip")
+        ids |= slots >> 31  # all bits where it is -1
+        return ids
+
     def member_slots(self, rows: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return the slots of ids in ``(m, 2)`` rows, -1 for ids that are gone; none: the ids."""
         if not self._is_mapped:

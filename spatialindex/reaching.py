@@ -103,7 +103,7 @@ class Reaching(Content):
         if found and n:
             region = balls(many, reach, seen)
             slots, distances = self._structure.nearest(region, found, ignored, workers=workers)
-            ids = self._ids_of(slots)
+            ids = self._table.ids_in(slots)
         else:
             ids, distances = np.empty((n, 0), ID_DTYPE), np.empty((n, 0))
             found = 0
@@ -341,7 +341,7 @@ class Reaching(Content):
             ids, times = np.full(n, -1, ID_DTYPE), np.full(n, inf)
         else:
             slots, times = self._structure.first_hits(region, ignored, workers=workers)
-            ids = self._ids_of(slots)
+            ids = self._table.ids_in(slots)
         return RayHits(int(ids[0]), float(times[0])) if is_one else RayHits(ids, times)
 
     def _all_hits(
@@ -375,12 +375,6 @@ class Reaching(Content):
         else:
             out = named_rows(rows, 0, row_labels(UNLABELLED, n), table.labels(), sort=False)
         return Hits(out[:, 1].copy() if is_one else out, times)
-
-    def _ids_of(self, slots: NDArray[np.int32]) -> NDArray[np.int64]:
-        """Return the ids in slots, -1 for slot -1; there is some object."""
-        ids: NDArray[np.int64] = self._table.slot_ids[slots]  # -1 is the last, whosever it is
-        ids[slots < 0] = -1
-        return ids
 
 
 def _as_limits(limits: Any, n: int, name: str, what: str) -> NDArray[np.float64]:

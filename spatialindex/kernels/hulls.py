@@ -14,7 +14,7 @@ the box. Bounds may be infinite. What is a hair too large costs nothing: the for
 Arguments with a row for each question may have one row that serves all.
 """
 
-import math
+import numpy as np
 
 from spatialindex.kernels.jit import inner_kernel, kernel
 
@@ -23,12 +23,15 @@ __all__ = ["aim_balls", "aim_casts", "around_planes"]
 _SMALLEST = 5e-324
 _RELATIVE = 2.0**-48  # far more than a few roundings
 _ABSOLUTE = 2.0**-1000
+_INFINITE = np.int64(0x7FF0000000000000)  # the bits of infinity
 
 
 @inner_kernel
 def _after(x):
-    """Return the next float above."""
-    return math.nextafter(x, math.inf)
+    """Return the next float above one that is 0 or more; infinity stays."""
+    # bits of such floats are in their order; `nextafter` of the library takes three times as long
+    bits = np.float64(x + 0.0).view(np.int64)  # without the sign of -0.0
+    return np.int64(min(bits + 1, _INFINITE)).view(np.float64)
 
 
 @kernel
