@@ -130,7 +130,7 @@ MUTATIONS = (
     Mutation(
         "outward rounding, eight boxes at a time",
         "kernels/simd/vectors.py",
-        'rounded = builder.select(builder.fcmp_ordered(">", back, box), below, floats)',
+        'rounded = builder.select(builder.fcmp_ordered(">", back, doubles), below, floats)',
         "rounded = floats",
         "hash-grid-tiny-2D and (touching_boxes_meet or huge_and_tiny_coordinates)",
         is_compiled=True,

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from spatialindex.kernels import simd
 from spatialindex.kernels.blocks import clear_lane, planes_of_block, write_lane
 from spatialindex.kernels.decide import cast_time, distance_to_box, within_planes
+from spatialindex.kernels.simd import rounding
 
 LARGEST = float(np.finfo(np.float64).max)
 
@@ -128,6 +129,29 @@ def test_lanes_are_never_met_later_than_their_boxes(drawn, last, is_ray):
     event(f"met {bool(met)}")
     assert met <= lanes(mask) <= set(range(len(many)))
     assert all(bounds[i] <= times[i] for i in met)
+
+
+@numba.njit
+def prepared(casts, last, dim, is_plain):
+    q = np.zeros(16, np.float32)
+    if is_plain:
+        rounding.aim_along(q, casts, 0, last, dim)
+    else:
+        simd.aim_along(q, casts, 0, last, dim)
+    return q
+
+
+@given(blocks_and(vectors), reaches)
+@example((2, np.array([[0.0, -0.0, 1e39, 3e38]]), [0.0, -5e-324]), math.inf)
+@example((2, np.array([[-1e39, 0.1, -3e38, 0.1]]), [-0.0, 1e308]), 0.1)
+def test_casts_are_prepared_axis_by_axis_as_all_axes_at_once(drawn, last):
+    ndim, many, motion = drawn
+    casts = cast_row(many[0], motion, last)
+    dim = (0,) * ndim
+    np.testing.assert_array_equal(
+        prepared(casts, last, dim, True).view(np.int32),
+        prepared(casts, last, dim, False).view(np.int32),
+    )
 
 
 @given(blocks_and(), st.data())

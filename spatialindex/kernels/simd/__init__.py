@@ -20,16 +20,15 @@ found so far is passed over. A query is prepared once, by `aim_at_point` or `aim
 scratch holds how far to look, which shrinks while answers are found. `plane8` computes what
 `decide.within_planes` does, in float64, of the lane itself.
 
-Written as LLVM vector IR (`vectors`), which any CPU runs. Each test has an equivalent of the same
-meaning in loops (`plain`), used when compilation is off or bounds are checked. `rounding` rounds
-outward and prepares questions, `scratch` has arrays on the stack.
+Written as LLVM vector IR (`vectors`, and `casts` for moving boxes), which any CPU runs. Each test
+has an equivalent of the same meaning in loops (`plain`), used when compilation is off or bounds are
+checked. `rounding` rounds outward and prepares questions, `scratch` has arrays on the stack.
 """
 
 from spatialindex.kernels.jit import PLAIN
 from spatialindex.kernels.simd.rounding import (
     LANES,
     REACH,
-    aim_along,
     aim_at_point,
     down32,
     grown32,
@@ -63,10 +62,11 @@ if PLAIN:
         plane8,
         union8,
     )
+    from spatialindex.kernels.simd.rounding import aim_along
 else:
+    from spatialindex.kernels.simd.casts import aim_along, cast8
     from spatialindex.kernels.simd.vectors import (
         at_least8,
-        cast8,
         distances8,
         equal8,
         inside8,

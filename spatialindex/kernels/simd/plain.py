@@ -1,4 +1,4 @@
-"""The tests of eight lanes in plain loops: what `vectors` computes, with bounds checked.
+"""The tests of eight lanes in plain loops: what `vectors` and `casts` compute, with bounds checked.
 
 Used when compilation is off or bounds are checked.
 """

@@ -17,6 +17,7 @@ __all__ = [
     "LANES",
     "LARGEST",
     "LATER",
+    "NEAR",
     "REACH",
     "SOONER",
     "SQUARES",
@@ -56,7 +57,7 @@ STEPS = np.float32(2.0**-147)
 FAR = np.float32(2.0**62)
 LARGEST = np.float32(F32_MAX)
 # less than half a step of the largest: added to it, it makes no infinity
-_NEAR = np.float32(2.0**102)
+NEAR = np.float32(2.0**102)
 
 
 @inner_kernel
@@ -130,7 +131,7 @@ def aim_along(q, exact, row, last, dim):
             slowest, fastest = up32(inverse), down32(inverse)
         q[d] = lower if motion < 0.0 else upper
         q[3 + d] = upper if motion < 0.0 else lower
-        if abs(q[d]) > _NEAR:
+        if abs(q[d]) > NEAR:
             fastest = np.float32(0.0)  # the way to a lane might overflow: it delays nothing
         q[6 + d] = -fastest if motion < 0.0 else fastest
         q[9 + d] = -slowest if motion < 0.0 else slowest

@@ -3,7 +3,6 @@
 `plain` says the same in loops; what a test means stands there.
 """
 
-import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
@@ -14,10 +13,7 @@ from spatialindex.kernels.simd.rounding import (
     FAR,
     HALF_STEP,
     LANES,
-    LARGEST,
-    LATER,
     REACH,
-    SOONER,
     SQUARES,
     STEPS,
     SUBNORMAL,
@@ -25,16 +21,24 @@ from spatialindex.kernels.simd.rounding import (
 
 __all__ = [
     "at_least8",
-    "cast8",
+    "bit_mask",
+    "block_floats",
+    "constant_floats",
     "distances8",
     "equal8",
     "inside8",
     "lane_overlap8",
+    "larger",
     "lowest_bit",
     "overlap8",
     "overlap8x8",
     "pack8",
     "plane8",
+    "query_floats",
+    "rounded_down",
+    "smaller",
+    "splat",
+    "store_floats",
     "union8",
 ]
 
@@ -42,7 +46,7 @@ _F32, _I32, _I64 = ir.FloatType(), ir.IntType(32), ir.IntType(64)
 _VECTOR = ir.VectorType(_F32, LANES)
 
 
-def _splat(builder, value):
+def splat(builder, value):
     """Repeat a float in all lanes."""
     undefined = ir.Constant(_VECTOR, ir.Undefined)
     zeros = ir.Constant(ir.VectorType(_I32, LANES), [0] * LANES)
@@ -50,11 +54,16 @@ def _splat(builder, value):
     return builder.shuffle_vector(one, undefined, zeros)
 
 
-def _block_rows(context, builder, bounds_type, bounds, block, ndim):
-    """Return the pointer to a block's floats and its rows as vectors."""
+def block_floats(context, builder, bounds_type, bounds, block, ndim):
+    """Return the pointer to a block's floats."""
     array = context.make_array(bounds_type)(context, builder, bounds)
     index = builder.mul(block, ir.Constant(block.type, 2 * ndim * LANES))
-    floats = builder.gep(array.data, [index])
+    return builder.gep(array.data, [index])
+
+
+def _block_rows(context, builder, bounds_type, bounds, block, ndim):
+    """Return the pointer to a block's floats and its rows as vectors."""
+    floats = block_floats(context, builder, bounds_type, bounds, block, ndim)
     vectors = builder.bitcast(floats, _VECTOR.as_pointer())
     rows = [
         builder.load(builder.gep(vectors, [ir.Constant(_I32, row)]), align=4)
@@ -69,8 +78,8 @@ def _test_rows(builder, operator, rows, query):
     result = None
     for d in range(ndim):
         for test in (
-            builder.fcmp_ordered(operator, rows[d], _splat(builder, query[ndim + d])),
-            builder.fcmp_ordered(operator, _splat(builder, query[d]), rows[ndim + d]),
+            builder.fcmp_ordered(operator, rows[d], splat(builder, query[ndim + d])),
+            builder.fcmp_ordered(operator, splat(builder, query[d]), rows[ndim + d]),
         ):
             result = test if result is None else builder.and_(result, test)
     return builder.bitcast(result, ir.IntType(LANES))
@@ -126,22 +135,22 @@ def overlap8x8(typingctx, bounds, a, b, dim):
     return types.uint64(bounds, types.intp, types.intp, dim), generate
 
 
-def _floats(value):
+def constant_floats(value):
     """Repeat a constant in all lanes."""
     return ir.Constant(_VECTOR, [float(value)] * LANES)
 
 
-def _larger(builder, a, b):
+def larger(builder, a, b):
     """Return the larger of each lane; `b` where one is not a number."""
     return builder.select(builder.fcmp_ordered(">", a, b), a, b)
 
 
-def _smaller(builder, a, b):
+def smaller(builder, a, b):
     """Return the smaller of each lane; `b` where one is not a number."""
     return builder.select(builder.fcmp_ordered("<", a, b), a, b)
 
 
-def _query_floats(context, builder, query_type, query):
+def query_floats(context, builder, query_type, query):
     """Return a function that loads a float of a query."""
     data = context.make_array(query_type)(context, builder, query).data
 
@@ -151,12 +160,12 @@ def _query_floats(context, builder, query_type, query):
     return load
 
 
-def _bit_mask(builder, lanes):
+def bit_mask(builder, lanes):
     """Return the lanes' bits as an unsigned number."""
     return builder.zext(builder.bitcast(lanes, ir.IntType(LANES)), _I64)
 
 
-def _store(context, builder, out_type, out, vector):
+def store_floats(context, builder, out_type, out, vector):
     """Write a vector to an array of floats."""
     data = context.make_array(out_type)(context, builder, out).data
     builder.store(vector, builder.bitcast(data, _VECTOR.as_pointer()), align=4)
@@ -174,66 +183,26 @@ def distances8(typingctx, bounds, block, q, out, dim):
         bounds_type, _, query_type, out_type, dim = signature.args
         ndim = len(dim)
         _, rows = _block_rows(context, builder, bounds_type, args[0], args[1], ndim)
-        load = _query_floats(context, builder, query_type, args[2])
+        load = query_floats(context, builder, query_type, args[2])
         total = None
         for d in range(ndim):
-            below = builder.fsub(rows[d], _splat(builder, load(d)))
-            above = builder.fsub(_splat(builder, load(3 + d)), rows[ndim + d])
-            part = _larger(builder, _larger(builder, below, above), _floats(0.0))
-            part = _smaller(builder, part, _floats(FAR))
+            below = builder.fsub(rows[d], splat(builder, load(d)))
+            above = builder.fsub(splat(builder, load(3 + d)), rows[ndim + d])
+            part = larger(builder, larger(builder, below, above), constant_floats(0.0))
+            part = smaller(builder, part, constant_floats(FAR))
             square = builder.fmul(part, part)
             total = square if total is None else builder.fadd(total, square)
-        total = builder.fsub(builder.fmul(total, _floats(SQUARES)), _floats(STEPS))
-        total = _larger(builder, total, _floats(0.0))
+        total = builder.fsub(builder.fmul(total, constant_floats(SQUARES)), constant_floats(STEPS))
+        total = larger(builder, total, constant_floats(0.0))
         root = cgutils.get_or_insert_function(
             builder.module, ir.FunctionType(_VECTOR, [_VECTOR]), "llvm.sqrt.v8f32"
         )
         distance = builder.call(root, [total])
-        _store(context, builder, out_type, args[3], distance)
-        within = builder.fcmp_ordered("<=", distance, _splat(builder, load(REACH)))
-        return _bit_mask(
+        store_floats(context, builder, out_type, args[3], distance)
+        within = builder.fcmp_ordered("<=", distance, splat(builder, load(REACH)))
+        return bit_mask(
             builder, builder.and_(within, builder.fcmp_ordered("ord", rows[0], rows[0]))
         )
-
-    return types.uint64(bounds, types.intp, q, out, dim), generate
-
-
-@intrinsic
-def cast8(typingctx, bounds, block, q, out, dim):
-    """Mask of the lanes of a block that a moving box may meet in time, see `aim_along`.
-
-    Writes to float32 `out` when each of them is met at the earliest, by `decide.cast_time` of
-    any box in the lane.
-    """
-
-    def generate(context, builder, signature, args):
-        bounds_type, _, query_type, out_type, dim = signature.args
-        ndim = len(dim)
-        floats, rows = _block_rows(context, builder, bounds_type, args[0], args[1], ndim)
-        vectors = builder.bitcast(floats, _VECTOR.as_pointer())
-        load = _query_floats(context, builder, query_type, args[2])
-
-        def row(is_back, if_back, if_not):
-            place = builder.select(is_back, ir.Constant(_I32, if_back), ir.Constant(_I32, if_not))
-            return builder.load(builder.gep(vectors, [place]), align=4)
-
-        first, last = _floats(0.0), _floats(np.inf)
-        for d in range(ndim):
-            slowest = load(9 + d)
-            is_back = builder.fcmp_ordered("<", slowest, ir.Constant(_F32, 0.0))
-            enter = builder.fsub(row(is_back, ndim + d, d), _splat(builder, load(d)))
-            enter = builder.fmul(enter, _splat(builder, load(6 + d)))
-            leave = builder.fsub(row(is_back, d, ndim + d), _splat(builder, load(3 + d)))
-            leave = builder.fmul(leave, _splat(builder, slowest))
-            first = _larger(builder, enter, first)
-            last = _smaller(builder, leave, last)
-        first = _smaller(builder, first, _floats(LARGEST))
-        first = builder.fsub(builder.fmul(first, _floats(SOONER)), _floats(STEPS))
-        last = builder.fadd(builder.fmul(last, _floats(LATER)), _floats(STEPS))
-        _store(context, builder, out_type, args[3], first)
-        last = _smaller(builder, last, _splat(builder, load(REACH)))
-        met = builder.fcmp_ordered("<=", first, last)
-        return _bit_mask(builder, builder.and_(met, builder.fcmp_ordered("ord", rows[0], rows[0])))
 
     return types.uint64(bounds, types.intp, q, out, dim), generate
 
@@ -276,7 +245,7 @@ def plane8(typingctx, bounds, block, exact, row, at, dim):
             product = builder.fmul(splat(normal), builder.fpext(corner, wide))
             total = builder.fadd(total, product)
         inner = builder.fcmp_unordered("<=", total, splat(number(ndim)))
-        return _bit_mask(builder, inner)
+        return bit_mask(builder, inner)
 
     return types.uint64(bounds, types.intp, exact, types.intp, types.intp, dim), generate
 
@@ -291,7 +260,7 @@ def at_least8(typingctx, bounds, block, row, value):
         index = builder.add(builder.mul(args[1], rows), args[2])
         vectors = builder.bitcast(array.data, _VECTOR.as_pointer())
         found = builder.load(builder.gep(vectors, [index]), align=4)
-        return _bit_mask(builder, builder.fcmp_ordered(">=", found, _splat(builder, args[3])))
+        return bit_mask(builder, builder.fcmp_ordered(">=", found, splat(builder, args[3])))
 
     return types.uint64(bounds, types.intp, types.intp, types.float32), generate
 
@@ -343,32 +312,38 @@ def union8(typingctx, bounds, block, q, dim):
     return types.void(bounds, types.intp, q, dim), generate
 
 
-def _outward(builder, box, ndim):
-    """Round the doubles of a box outward to floats; returns them, and if all were floats."""
-    width = 2 * ndim
-    wide, narrow = ir.VectorType(ir.DoubleType(), width), ir.VectorType(_F32, width)
-    signs = [1.0] * ndim + [-1.0] * ndim
+def rounded_down(builder, doubles):
+    """Round a vector of doubles down to floats as `down32` does; returns them, and which were."""
+    wide = doubles.type
+    width = wide.count
+    narrow = ir.VectorType(_F32, width)
 
-    def constant(kind, values):
-        return ir.Constant(kind, [float(value) for value in values])
+    def constant(kind, value):
+        return ir.Constant(kind, [float(value)] * width)
 
-    # upper bounds are negated, so that all go down; the steps are those of `down32`
-    box = builder.fmul(box, constant(wide, signs))
-    largest = constant(wide, [F32_MAX] * width)
-    capped = builder.select(builder.fcmp_ordered(">", box, largest), largest, box)
+    largest = constant(wide, F32_MAX)
+    capped = builder.select(builder.fcmp_ordered(">", doubles, largest), largest, doubles)
     floats = builder.fptrunc(capped, narrow)
     back = builder.fpext(floats, wide)
     size = cgutils.get_or_insert_function(
         builder.module, ir.FunctionType(narrow, [narrow]), f"llvm.fabs.v{width}f32"
     )
-    step = builder.fmul(builder.call(size, [floats]), constant(narrow, [float(HALF_STEP)] * width))
-    step = builder.fadd(step, constant(narrow, [float(SUBNORMAL)] * width))
-    below = builder.fsub(floats, step)
-    rounded = builder.select(builder.fcmp_ordered(">", back, box), below, floats)
-    same = builder.bitcast(builder.fcmp_ordered("==", back, box), ir.IntType(width))
+    step = builder.fmul(builder.call(size, [floats]), constant(narrow, HALF_STEP))
+    below = builder.fsub(floats, builder.fadd(step, constant(narrow, SUBNORMAL)))
+    rounded = builder.select(builder.fcmp_ordered(">", back, doubles), below, floats)
+    return rounded, builder.fcmp_ordered("==", back, doubles)
+
+
+def _outward(builder, box, ndim):
+    """Round the doubles of a box outward to floats; returns them, and if all were floats."""
+    width = 2 * ndim
+    signs = [1.0] * ndim + [-1.0] * ndim
+    # upper bounds are negated, so that all go down
+    down = builder.fmul(box, ir.Constant(box.type, signs))
+    rounded, same = rounded_down(builder, down)
     all_set = ir.Constant(ir.IntType(width), (1 << width) - 1)
-    is_exact = builder.icmp_unsigned("==", same, all_set)
-    return builder.fmul(rounded, constant(narrow, signs)), is_exact
+    is_exact = builder.icmp_unsigned("==", builder.bitcast(same, ir.IntType(width)), all_set)
+    return builder.fmul(rounded, ir.Constant(rounded.type, signs)), is_exact
 
 
 def _join(builder, one, two, places):
@@ -461,7 +436,7 @@ def equal8(typingctx, slots, block, slot):
         undefined = ir.Constant(kind, ir.Undefined)
         one = builder.insert_element(undefined, args[2], ir.Constant(_I32, 0))
         wanted = builder.shuffle_vector(one, undefined, ir.Constant(kind, [0] * LANES))
-        return _bit_mask(builder, builder.icmp_signed("==", found, wanted))
+        return bit_mask(builder, builder.icmp_signed("==", found, wanted))
 
     return types.uint64(slots, types.intp, types.int32), generate
 
