@@ -80,6 +80,14 @@ def time_bounds(bounds, casts, last, dim):
 
 
 @numba.njit
+def time_keys(bounds, items, casts, last, mark, dim):
+    q = simd.local_query()
+    simd.aim_along(q, casts, 0, last, dim)
+    keys = np.empty(simd.LANES, np.int64)
+    return simd.cast_keys8(bounds, items, 0, q, mark, keys, dim), keys
+
+
+@numba.njit
 def plane_mask(bounds, planes, n, dim):
     return planes_of_block(np.uint64((1 << n) - 1), bounds, 0, planes, 0, dim)
 
@@ -152,6 +160,25 @@ def test_casts_are_prepared_axis_by_axis_as_all_axes_at_once(drawn, last):
         prepared(casts, last, dim, True).view(np.int32),
         prepared(casts, last, dim, False).view(np.int32),
     )
+
+
+ITEMS = np.array([[0, 2**31 - 1, 5, -1, -(2**31), -7, 1, 2]], np.int32)
+
+
+@given(blocks_and(vectors, vectors), reaches, st.integers(0, 1))
+@example((2, np.array([[0.0, 0, 2, 1]]), [1.0, 1.0], [1.0, -0.0]), math.inf, 1)
+def test_keys_of_lanes_sort_by_time_and_name_the_item(drawn, last, mark):
+    ndim, many, start, motion = drawn
+    dim = (0,) * ndim
+    casts = cast_row([*start, *start], motion, last)
+    bounds = block_of(many, dim)
+    mask, times = time_bounds(bounds, casts, last, dim)
+    same, keys = time_keys(bounds, ITEMS, casts, last, np.int64(mark), dim)
+    assert mask == same
+    bits = np.maximum(times, 0.0).astype(np.float32).view(np.int32).astype(np.int64)
+    for lane in lanes(mask):
+        assert keys[lane] >> 32 == (bits[lane] & ~1 | mark)
+        assert keys[lane] & 0xFFFFFFFF == int(ITEMS[0, lane]) & 0xFFFFFFFF
 
 
 @given(blocks_and(), st.data())

@@ -10,6 +10,7 @@ from spatialindex.indexes.bvh import moving
 from spatialindex.indexes.bvh.store import TreeStore
 from spatialindex.kernels.simd import LANES
 from spatialindex.kernels.tree import nodes, refit
+from spatialindex.kernels.tree.casts import TOGETHER
 
 BUILDS = ["auto", "sah", "median", "morton"]
 NOTHING = np.empty((0, 4))
@@ -155,6 +156,26 @@ def test_more_leaves_than_wait_for_one_another_are_all_looked_at(n):
     tree, twin = filled(np.tile([-1.0, -1.0, 1.0, 1.0], (n, 1)), leaf_size=1)  # everything meets
     assert_same_answers(tree, twin)
     assert tree.count([0, 0, 0, 0]) == n
+
+
+@pytest.mark.parametrize("n", [1, 2, TOGETHER - 1, TOGETHER, TOGETHER + 1, 5 * TOGETHER + 3])
+def test_any_number_of_casts_go_together(n):
+    rng = np.random.default_rng(n)
+    lower = rng.uniform(0, 20, (900, 2))
+    boxes = np.hstack((lower, lower + rng.random((900, 2))))
+    layers = 1 << rng.integers(0, 2, 900)
+    tree, plain = si.BVH(2), si.BruteForce(2)
+    for index in (tree, plain):
+        index.insert(boxes, layer=layers)
+    # some go away from everything, some end before they begin, some start inside
+    origins, ways = rng.uniform(-5, 25, (n, 2)), rng.normal(size=(n, 2))
+    last = rng.choice([0.0, 0.5, np.inf], n)
+    ignore = rng.integers(-1, 900, n)
+    for seen in (1, 3):
+        found = tree.raycast(origins, ways, max_t=last, ignore=ignore, layers=seen)
+        right = plain.raycast(origins, ways, max_t=last, ignore=ignore, layers=seen)
+        np.testing.assert_array_equal(found.ids, right.ids)
+        np.testing.assert_array_equal(found.t, right.t)
 
 
 def test_insertion_one_by_one_makes_no_deep_tree():

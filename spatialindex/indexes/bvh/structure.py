@@ -7,13 +7,14 @@ anew within a frame, are cut at medians (`arrange`), which is several times as f
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from spatialindex.execution import NO_LIMIT, NO_ROWS, collect_rows
 from spatialindex.indexes.answering import Answering
-from spatialindex.indexes.asking import axes, count_verdicts
+from spatialindex.indexes.asking import ask_region, axes, collect_best, count_verdicts
 from spatialindex.indexes.bvh.checking import check_tree
 from spatialindex.indexes.bvh.outlines import node_outlines
 from spatialindex.indexes.bvh.store import TreeStore
@@ -22,7 +23,7 @@ from spatialindex.kernels.decide import CAST, PLANES
 from spatialindex.kernels.thin import ask_tree, make_handle
 from spatialindex.kernels.tree import ask as asking
 from spatialindex.kernels.tree import best as searching
-from spatialindex.kernels.tree import nodes, pairs
+from spatialindex.kernels.tree import casts, nodes, pairs
 from spatialindex.protocol import Single
 from spatialindex.results import StructureStats
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from spatialindex.kernels.decide import Ask
     from spatialindex.objects import Changes, ObjectTable
     from spatialindex.outlines import Outlines
+    from spatialindex.protocol import Region
     from spatialindex.results import PairCounts
 
 __all__ = ["TreeStructure"]
@@ -188,11 +190,31 @@ class TreeStructure(Answering):
         return int(kernel(arrays, ask, order, stack, *span, counts, out, limit, dim))
 
     def _offer(self, ask: Ask, order: NDArray[np.int32], best: Best, start: int, stop: int) -> None:
-        """Go down the tree, to what is nearest or met first at first."""
-        kernel = searching.first_hits if ask.kind == CAST else searching.nearest
+        """Go down the tree, to what is nearest at first."""
         scratch = np.empty(nodes.STACK, np.int64), np.empty(nodes.STACK, np.float32)
         arrays, dim = self._store.arrays, axes(self.table)
-        kernel(arrays, ask, order, *scratch, start, stop, best, dim)
+        searching.nearest(arrays, ask, order, *scratch, start, stop, best, dim)
+
+    def first_hits(
+        self, region: Region, ignored: NDArray[np.int32], *, workers: int = 1
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Go down the tree with many casts at a time, in the order they come in.
+
+        Since they wait for memory together, it does not matter what the one before has fetched: to
+        bring them into spatial order takes a tenth longer, with a million objects too.
+        """
+        shape = (len(region.cull), 1)
+        meet = partial(self._meet, ask_region(self.table, region))
+        slots, times = collect_best(self.table, shape, ignored, meet, workers=workers)
+        return slots[:, 0], times[:, 0]
+
+    def _meet(self, ask: Ask, best: Best, start: int, stop: int) -> None:
+        """Offer what is met first to the bests of rows `start` to `stop`."""
+        n = min(casts.TOGETHER, stop - start)
+        scratch = np.empty(n * nodes.STACK, np.int64), np.zeros((n, 16), np.float32)
+        state = np.empty((n, casts.STATE), np.int64)
+        arrays, dim = self._store.arrays, axes(self.table)
+        casts.first_hits(arrays, ask, *scratch, state, start, stop, best, dim)
 
     def single(self) -> Single:
         """Return how one box is asked, with few arguments; good until the next change."""

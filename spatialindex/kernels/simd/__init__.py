@@ -17,8 +17,9 @@ below the query's upper bound when it lies below that bound less a margin, round
 `distances8` and `cast8` are *at least*: what they compute of a lane is never more than what
 `spatialindex.kernels.decide` says of the box in it, so that a lane whose bound is beyond the best
 found so far is passed over. A query is prepared once, by `aim_at_point` or `aim_along`, and its
-scratch holds how far to look, which shrinks while answers are found. `plane8` computes what
-`decide.within_planes` does, in float64, of the lane itself.
+scratch holds how far to look, which shrinks while answers are found. `cast_keys8` packs when and
+what into numbers that sort by time. `plane8` computes what `decide.within_planes` does, in float64,
+of the lane itself.
 
 Written as LLVM vector IR (`vectors`, and `casts` for moving boxes), which any CPU runs. Each test
 has an equivalent of the same meaning in loops (`plain`), used when compilation is off or bounds are
@@ -51,6 +52,7 @@ if PLAIN:
     from spatialindex.kernels.simd.plain import (
         at_least8,
         cast8,
+        cast_keys8,
         distances8,
         equal8,
         inside8,
@@ -64,7 +66,7 @@ if PLAIN:
     )
     from spatialindex.kernels.simd.rounding import aim_along
 else:
-    from spatialindex.kernels.simd.casts import aim_along, cast8
+    from spatialindex.kernels.simd.casts import aim_along, cast8, cast_keys8
     from spatialindex.kernels.simd.vectors import (
         at_least8,
         distances8,
@@ -87,6 +89,7 @@ __all__ = [
     "aim_at_point",
     "at_least8",
     "cast8",
+    "cast_keys8",
     "distances8",
     "down32",
     "equal8",

@@ -22,10 +22,10 @@ from spatialindex.kernels.simd.vectors import (
     store_floats,
 )
 
-__all__ = ["aim_along", "cast8"]
+__all__ = ["aim_along", "cast8", "cast_keys8"]
 
 _F32, _I32, _I64 = ir.FloatType(), ir.IntType(32), ir.IntType(64)
-_FLOATS = ir.VectorType(_F32, LANES)
+_FLOATS, _INTS, _LONGS = (ir.VectorType(kind, LANES) for kind in (_F32, _I32, _I64))
 
 
 @intrinsic
@@ -86,6 +86,11 @@ def aim_along(typingctx, q, exact, row, last, dim):
     return types.void(q, exact, types.intp, types.float64, dim), generate
 
 
+def _constant(kind, value):
+    """Repeat an integer in all lanes."""
+    return ir.Constant(kind, [value] * LANES)
+
+
 def _times(context, builder, signature, args, place):
     """Return when the lanes of a block are met at the earliest, and the mask of those in time.
 
@@ -137,3 +142,31 @@ def cast8(typingctx, bounds, block, q, out, dim):
         return mask
 
     return types.uint64(bounds, types.intp, q, out, dim), generate
+
+
+@intrinsic
+def cast_keys8(typingctx, bounds, items, block, q, mark, keys, dim):
+    """Mask of the lanes of a block that a moving box may meet in time, as `cast8`.
+
+    Writes to int64 `keys` when and what: above, the bits of the time, of which the last is `mark`,
+    0 or 1; below, the 32 bits of the item of the lane.
+    """
+
+    def generate(context, builder, signature, args):
+        first, mask = _times(context, builder, signature, args, 2)
+        times = builder.bitcast(larger(builder, first, constant_floats(0.0)), _INTS)
+        times = builder.and_(times, _constant(_INTS, 0x7FFFFFFE))
+        above = builder.shl(builder.zext(times, _LONGS), _constant(_LONGS, 32))
+        marks = builder.shl(args[4], ir.Constant(_I64, 32))
+        undefined = ir.Constant(_LONGS, ir.Undefined)
+        one = builder.insert_element(undefined, marks, ir.Constant(_I32, 0))
+        marks = builder.shuffle_vector(one, undefined, _constant(_INTS, 0))
+        array = context.make_array(signature.args[1])(context, builder, args[1])
+        numbers = builder.gep(builder.bitcast(array.data, _INTS.as_pointer()), [args[2]])
+        below = builder.zext(builder.load(numbers, align=4), _LONGS)
+        found = builder.or_(builder.or_(above, marks), below)
+        out = context.make_array(signature.args[5])(context, builder, args[5]).data
+        builder.store(found, builder.bitcast(out, _LONGS.as_pointer()), align=8)
+        return mask
+
+    return types.uint64(bounds, items, types.intp, q, types.int64, keys, dim), generate

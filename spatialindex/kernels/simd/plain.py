@@ -18,10 +18,12 @@ from spatialindex.kernels.simd.rounding import (
     down32,
     up32,
 )
+from spatialindex.kernels.simd.scratch import local_floats
 
 __all__ = [
     "at_least8",
     "cast8",
+    "cast_keys8",
     "distances8",
     "equal8",
     "inside8",
@@ -130,6 +132,23 @@ def cast8(bounds, block, q, out, dim):
         is_met = first <= last and first <= q[REACH]
         if is_met and bounds[block, 0, lane] == bounds[block, 0, lane]:
             mask |= np.uint64(1 << lane)
+    return mask
+
+
+@kernel
+def cast_keys8(bounds, items, block, q, mark, keys, dim):
+    """Mask of the lanes of a block that a moving box may meet in time, as `cast8`.
+
+    Writes to int64 `keys` when and what: above, the bits of the time, of which the last is `mark`,
+    0 or 1; below, the 32 bits of the item of the lane.
+    """
+    times = local_floats()
+    mask = cast8(bounds, block, q, times, dim)
+    for lane in range(LANES):
+        # an empty lane has none, and its key means nothing
+        time = times[lane] if times[lane] > 0.0 else np.float32(0.0)
+        above = (np.int64(np.float32(time).view(np.int32)) & 0x7FFFFFFE) | mark
+        keys[lane] = (above << 32) | (np.int64(items[block, lane]) & 0xFFFFFFFF)
     return mask
 
 

@@ -1,7 +1,7 @@
-"""What is nearest and what is met first: down the tree, the most promising child first.
+"""What is nearest: down the tree, the most promising child first.
 
-The children of a block that are within reach go on the stack in descending order of distance or
-time, so that the nearest comes off first. With each answer the reach shrinks, and what is beyond it
+The children of a block that are within reach go on the stack in descending order of distance, so
+that the nearest comes off first. With each answer the reach shrinks, and what is beyond it
 by then is passed over when it comes off the stack. A child *at* the reach is still looked at: of
 equals the lower id is the answer.
 
@@ -10,13 +10,11 @@ Source: Roussopoulos, Kelley & Vincent, Nearest Neighbor Queries, 1995.
 
 import numpy as np
 
-from spatialindex.kernels.blocks import first_of_block, nearest_of_block
+from spatialindex.kernels.blocks import nearest_of_block
 from spatialindex.kernels.jit import inner_kernel, kernel
 from spatialindex.kernels.simd import (
     REACH,
-    aim_along,
     aim_at_point,
-    cast8,
     distances8,
     local_floats,
     local_query,
@@ -26,7 +24,7 @@ from spatialindex.kernels.simd import (
 from spatialindex.kernels.tree.ask import may_answer
 from spatialindex.kernels.tree.nodes import block_at
 
-__all__ = ["first_hits", "nearest"]
+__all__ = ["nearest"]
 
 
 @inner_kernel
@@ -77,31 +75,4 @@ def nearest(tree, ask, order, stack, reaches, start, stop, best, dim):
                 nearest_of_block(tree.bounds, tree.items, block, q, out, ask, row, best, dim)
             else:
                 mask = distances8(tree.bounds, block, q, out, dim)
-                top = _push_in_order(tree, ask, block, mask, out, stack, reaches, top, dim)
-
-
-@kernel
-def first_hits(tree, ask, order, stack, reaches, start, stop, best, dim):
-    """Offer what the casts of rows ``order[start]`` to ``order[stop]`` meet to their bests.
-
-    A row has one best; otherwise as `nearest`.
-    """
-    q = local_query()
-    out = local_floats()
-    for i in range(start, stop):
-        row = np.int64(order[i]) if order.shape[0] else i
-        aim_along(q, ask.exact, row, ask.exact[row, 3 * len(dim)], dim)
-        stack[0] = 0
-        reaches[0] = 0.0
-        top = 1
-        while top > 0:
-            top -= 1
-            if reaches[top] > q[REACH]:
-                continue
-            item = stack[top]
-            block = block_at(item)
-            if item < 0:
-                first_of_block(tree.bounds, tree.items, block, q, out, ask, row, best, dim)
-            else:
-                mask = cast8(tree.bounds, block, q, out, dim)
                 top = _push_in_order(tree, ask, block, mask, out, stack, reaches, top, dim)
