@@ -94,8 +94,11 @@ class Model:
             return self._states[int(ids)].reshape(()).copy()
         if ids is None:
             return self._content()[2].copy()
-        rows = [self._states[i] for i in self._listed(ids)]
-        return np.concatenate([np.empty(0, STATE_DTYPE), *rows])
+        listed = self._listed(ids)
+        rows = np.empty(len(listed), STATE_DTYPE)
+        for row, i in enumerate(listed):
+            rows[row] = self._states[i][0]
+        return rows
 
     # Changes
 
@@ -119,9 +122,10 @@ class Model:
         rows = rows.reshape(-1, 2 * self.ndim)
         n = len(rows)
         new = np.arange(n) + self.next_id if ids is None else np.asarray(ids, ID_DTYPE).reshape(n)
-        for i, row in zip(new.tolist(), rows, strict=True):
+        states = oracle.default_state(n)
+        for i, row, state in zip(new.tolist(), rows, states, strict=True):
             self._boxes[i] = row.copy()
-            self._states[i] = oracle.default_state(1)
+            self._states[i] = np.array([state])
             self._highest = max(self._highest, i)
         self.set_state(new, layer=layer, mask=mask, static=static, asleep=asleep, sensor=sensor)
         return new.astype(ID_DTYPE)
