@@ -134,12 +134,15 @@ def _scale(edges: NDArray[np.float64], partners: float, extent: float) -> float:
     rng = np.random.default_rng(0)  # the same for every seed: it is a measurement
     a = rng.integers(0, n, _SAMPLE)
     b = (a + rng.integers(1, n, _SAMPLE)) % n
-    reach = (edges[a] + edges[b]) / (2 * extent)
+    # an axis a row: products of rows as short as a box's are slow
+    reach = ((edges[a] + edges[b]) / (2 * extent)).T.copy()
     low, high = 0.0, 1 / float(reach.min())
     for _ in range(100):
         middle = (low + high) / 2
+        if not low < middle < high:
+            break
         u = np.minimum(reach * middle, 1.0)
-        if (n - 1) * float(np.mean(np.prod(2 * u - u * u, axis=1))) < partners:
+        if (n - 1) * float(np.mean(np.prod(2 * u - u * u, axis=0))) < partners:
             low = middle
         else:
             high = middle
