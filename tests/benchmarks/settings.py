@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from tests.benchmarks.timing import TURN
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -58,6 +60,11 @@ class Settings:
         """Fill what was left open with what the job has."""
         sizes = (QUICK_N,) if self.is_quick else job.sizes
         return replace(self, sizes=self.sizes or sizes, scenes=self.scenes or job.scenes)
+
+    @property
+    def turn(self) -> float:
+        """Seconds that a turn is to fill."""
+        return TURN / 10 if self.is_quick else TURN
 
     def count(self, full: int) -> int:
         """Return how many queries or operations to do where a full run does `full`."""

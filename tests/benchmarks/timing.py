@@ -8,10 +8,11 @@ In a round every task has its turn, each time in another order::
     ...
 
 A turn is one run, or as many as fill a fiftieth of a second: what takes microseconds would
-otherwise be measured on caches that are full of what the others left there. Frames are played five
-in a turn. Every run is *prepared*, which is not timed: a fresh index, the boxes of the next frame.
-Then come its timed *steps*, each given what the one before returned. After a turn its answers are
-compared, not timed again. The garbage collector rests.
+otherwise be measured on caches that are full of what the others left there. In a quick run, which
+only shows that all of it works, a tenth of that is enough. Frames are played five in a turn. Every
+run is *prepared*, which is not timed: a fresh index, the boxes of the next frame. Then come its
+timed *steps*, each given what the one before returned. After a turn its answers are compared, not
+timed again. The garbage collector rests.
 
 A task that has used up its share of the seconds has no further rounds, after a least number of
 them; how many it had is shown. One that raises is out, the others go on.
@@ -36,12 +37,14 @@ if TYPE_CHECKING:
 
     from tests.benchmarks.model import Group
 
-__all__ = ["LEAST_ROUNDS", "measure"]
+__all__ = ["LEAST_ROUNDS", "TURN", "measure"]
 
 LEAST_ROUNDS = 3
 """Rounds that a task has whatever it takes, unless round 0 alone is longer than the budget."""
 
-_TURN = 0.02  # seconds
+TURN = 0.02
+"""Seconds that a turn is to fill."""
+
 _MOST_RUNS = 50
 _UNCOLLECTED = 2.0  # seconds, at most, without a collection between rounds
 
@@ -69,7 +72,14 @@ class _References:
             self._known.clear()
 
 
-def measure(group: Group, rounds: int, budget: float, tell: Callable[[str], None]) -> list[Result]:
+def measure(
+    group: Group,
+    rounds: int,
+    budget: float,
+    tell: Callable[[str], None],
+    *,
+    turn: float = TURN,
+) -> list[Result]:
     """Run all tasks of a group.
 
     Parameters
@@ -82,6 +92,8 @@ def measure(group: Group, rounds: int, budget: float, tell: Callable[[str], None
         Seconds for all tasks together.
     tell : callable
         Called with what is going on, outside of what is timed.
+    turn : float
+        Seconds that a turn is to fill.
     """
     tell("making the scene")
     results = [Result(task) for task in group.tasks()]
@@ -94,7 +106,7 @@ def measure(group: Group, rounds: int, budget: float, tell: Callable[[str], None
             able = [result for result in _ordered(results, round_) if not result.is_out]
             for result in able:
                 tell(f"round {round_} of {rounds}: {result.task.label}")
-                _have_turn(result, round_, group, references)
+                _have_turn(result, round_, group, references, turn)
                 result.rounds = round_
                 if round_ == 0:
                     result.is_out |= result.first > budget
@@ -113,21 +125,23 @@ def measure(group: Group, rounds: int, budget: float, tell: Callable[[str], None
     return results
 
 
-def _have_turn(result: Result, round_: int, group: Group, references: _References) -> None:
+def _have_turn(
+    result: Result, round_: int, group: Group, references: _References, turn: float
+) -> None:
     """Run a task as often as a turn has runs, then compare its answers."""
     if group.runs:
         frames = range(round_ * group.runs, (round_ + 1) * group.runs)
     elif round_ == 0:
         frames = range(2)  # the second has nothing to compile, and says how many a turn has
     else:
-        frames = range(max(1, min(_MOST_RUNS, round(_TURN / max(result.first, 1e-9)))))
+        frames = range(max(1, min(_MOST_RUNS, round(turn / max(result.first, 1e-9)))))
     answers: list[tuple[int, Any]] = []
     with _blamed(result):
         for frame in frames:
             laps = _run(result, frame, answers, is_counted=round_ > 0)
             if round_ == 0:
                 result.first = sum(laps.values())
-                if result.first > _TURN and not group.runs:
+                if result.first > turn and not group.runs:
                     break
     # not between the runs: what it takes to be right would drive out of the caches what is timed
     with _blamed(result):
