@@ -10,6 +10,7 @@ from numba import config
 from numba.core.dispatcher import Dispatcher
 
 import spatialindex as si
+from spatialindex.comparison.warm import warm_up
 from spatialindex.kernels.jit import inner_kernel, kernel
 
 pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
@@ -135,8 +136,6 @@ def used(name):
 
 def report_gaps():
     """Print what is compiled for, or loaded, only after a warm-up, in a process of its own."""
-    from spatialindex.comparison.warm import warm_up
-
     for entry in si.structures():
         if 2 in entry.ndims:
             warm_up(lambda name=entry.name: si.create(name, 2))
@@ -158,3 +157,25 @@ def test_a_warm_up_leaves_nothing_to_be_compiled():
         timeout=900,
     )
     assert done.stdout == "all asked\n", done.stdout + done.stderr
+
+
+def test_what_a_process_was_warmed_up_for_is_not_asked_again():
+    class Counting(si.HashGrid):
+        asked = 0
+
+        def query(self, *boxes, **options):
+            Counting.asked += 1
+            return super().query(*boxes, **options)
+
+    def is_asked(jobs, **parameters):
+        before = Counting.asked
+        assert warm_up(lambda: Counting(2, **parameters), jobs) >= 0.0
+        return Counting.asked > before
+
+    pairs, rays = ["pairs"], ["pairs", "raycast"]
+    assert is_asked(pairs)
+    assert not is_asked(pairs)
+    assert is_asked(pairs, cell_size=2.0)
+    assert is_asked(rays)
+    assert is_asked(None)
+    assert not is_asked(["nearest"])

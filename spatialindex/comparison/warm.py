@@ -4,8 +4,8 @@ A structure compiles when it is first asked something, a second or so a kernel. 
 small index every question, or all that a comparison is about, after every kind of change: many
 objects and one, with dense ids and with sparse ones, among them a box as large as a world, since
 structures take other ways for each. So nothing is left to be compiled when times are taken. Kernels
-that structures share are paid for by the first of them; in a process that has asked before nothing
-is left to pay.
+that structures share are paid for by the first of them; a process that has asked before has nothing
+left to pay, and does not ask again.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -31,6 +32,9 @@ __all__ = ["warm_up", "warm_up_steps"]
 _OBJECTS = 600  # so many that one and several of them are few, and a batch of them is large
 _CROWD = 260  # boxes at one place, whose pairs are worth sorting by several threads
 
+_ASKED: WeakKeyDictionary[type, set[tuple[str, frozenset[str] | None]]] = WeakKeyDictionary()
+"""By class of index: what was asked in this process, of which dimensions and parameters."""
+
 
 def warm_up(make: Callable[[], Index], jobs: Collection[str] | None = None) -> float:
     """Ask every question of small indexes that `make` returns, empty ones; return the seconds.
@@ -43,9 +47,26 @@ def warm_up(make: Callable[[], Index], jobs: Collection[str] | None = None) -> f
         What a comparison is about. ``"nearest"`` and ``"raycast"`` are asked only when they are
         among them, and moving boxes, planes, steps and several threads not at all, so that nobody
         waits for what is not timed. None asks everything.
+
+    Returns
+    -------
+    float
+        Seconds; next to none where this process has asked the same before.
     """
     started = time.perf_counter()
     index = make()
+    parameters = {p.name: getattr(index, p.name) for p in getattr(index, "parameters", ())}
+    of = f"{index.ndim} {parameters}"
+    about = None if jobs is None else frozenset(jobs)
+    asked = _ASKED.setdefault(type(index), set())
+    if asked.isdisjoint({(of, None), (of, about)}):
+        _ask_all(make, index, jobs)
+        asked.add((of, about))
+    return time.perf_counter() - started
+
+
+def _ask_all(make: Callable[[], Index], index: Index, jobs: Collection[str] | None) -> None:
+    """Ask every question, after every kind of change, of an empty index and its parts."""
     for name, parameters in _parts(index):
         warm_up(partial(create, name, index.ndim, **parameters), jobs)
     boxes = _boxes(_OBJECTS, index.ndim)
@@ -68,7 +89,6 @@ def warm_up(make: Callable[[], Index], jobs: Collection[str] | None = None) -> f
             index.clear()
         if hasattr(index, "step"):
             warm_up_steps(cast("Callable[[], SplitIndex]", make))
-    return time.perf_counter() - started
 
 
 def _parts(index: Index) -> list[tuple[str, dict[str, Any]]]:
