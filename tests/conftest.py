@@ -5,6 +5,7 @@ them. ``SPATIALINDEX_SMALL=1`` is meant for that: it leaves out what is marked `
 of hundreds of boxes, and draws fewer examples.
 """
 
+import gc
 import os
 
 import pytest
@@ -127,6 +128,13 @@ def pytest_collection_modifyitems(config, items):
     small = [item for item in items if not is_large(item)]
     config.hook.pytest_deselected(items=[item for item in items if is_large(item)])
     items[:] = small
+
+
+def pytest_collection_finish(session):
+    # what has been loaded is there to stay; comparisons collect before they take times, which takes
+    # a tenth of a second each when the collector has to go through all of it
+    gc.collect()
+    gc.freeze()
 
 
 def is_large(item):
