@@ -10,15 +10,16 @@ import re
 import runpy
 import shlex
 import subprocess
-import sys
 import textwrap
 import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from click.testing import CliRunner
 
 import spatialindex as si
+from spatialindex.cli import commands
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -93,15 +94,9 @@ def run_document(document, report):
 def run_commands(source):
     for line in source.splitlines():
         if line.startswith("$ spatialindex "):
-            arguments = shlex.split(line)[2:]
-            done = subprocess.run(
-                [sys.executable, "-m", "spatialindex", *arguments],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            assert done.returncode == 0, f"{line}: {done.stderr}"
+            # in this process, which has loaded the kernels; `test_cli.py` has processes
+            done = CliRunner().invoke(commands.command, shlex.split(line)[2:])
+            assert done.exit_code == 0, f"{line}: {done.stderr}{done.exception!r}"
             assert done.stdout, line
 
 
@@ -216,10 +211,8 @@ def test_every_entry_of_a_played_frame_is_in_the_reference():
 
 
 def test_every_option_of_the_command_line_is_in_the_reference():
-    from spatialindex.cli.commands import command
-
     page = (DOCS / "reference" / "command-line.md").read_text(encoding="utf-8")
-    for name, subcommand in command.commands.items():
+    for name, subcommand in commands.command.commands.items():
         section = page.split(f"\n## `spatialindex {name}`\n")[1].split("\n## ")[0]
         options = [option for parameter in subcommand.params for option in parameter.opts]
         missing = [o for o in options if o.startswith("-") and f"`{o}" not in section]
