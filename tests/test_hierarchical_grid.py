@@ -270,7 +270,7 @@ def test_memory_does_not_grow_with_where_objects_have_been():
 
 
 def test_few_that_are_left_of_many_take_the_memory_of_few():
-    index = filled(many_sizes(20_000, 2, 6.0), cell_size=0.01)
+    index = filled(many_sizes(5_000, 2, 6.0), cell_size=0.01)
     index.pairs()
     before = index.nbytes
     for ids in np.array_split(index.ids[100:], 50):
