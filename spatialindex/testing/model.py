@@ -2,7 +2,7 @@
 
 It has the methods of an `Index` under the same names, with the same shapes in and out, and neither
 a structure nor a door: arguments are valid, and what is refused is for the caller to know. Answers
-are always in canonical order::
+are always in canonical order, and read-only::
 
     model = Model(ndim=2)
     model.insert([[0, 0, 1, 1], [1, 1, 2, 2]])     array([0, 1])
@@ -17,6 +17,7 @@ import numpy as np
 
 from spatialindex import oracle
 from spatialindex.constants import ALL, BOX_DTYPE, DEFAULT_LAYER, ID_DTYPE, STATE_DTYPE
+from spatialindex.testing.remembering import ask
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -95,7 +96,7 @@ class Model:
         if ids is None:
             return self._content()[2].copy()
         listed = self._listed(ids)
-        rows = np.empty(len(listed), STATE_DTYPE)
+        rows = np.zeros(len(listed), STATE_DTYPE)  # what is between the fields, too
         for row, i in enumerate(listed):
             rows[row] = self._states[i][0]
         return rows
@@ -178,7 +179,7 @@ class Model:
     ) -> NDArray[np.int64]:
         """Return ids ``(n,)`` for one box, rows (row of the input, id) for many."""
         rows, is_one = self._rows(boxes, 2 * self.ndim)
-        found = oracle.query(*self._content(), rows, predicate=predicate, layers=layers)
+        found = ask(oracle.query, *self._content(), rows, predicate=predicate, layers=layers)
         return found[:, 1] if is_one else found
 
     def query_point(self, points: ArrayLike, *, layers: int = ALL) -> NDArray[np.int64]:
@@ -191,7 +192,7 @@ class Model:
     ) -> NDArray[np.int64]:
         """Return the objects within a distance of each center."""
         rows, is_one = self._rows(centers, self.ndim)
-        found = oracle.query_radius(*self._content(), rows, radii, layers=layers)
+        found = ask(oracle.query_radius, *self._content(), rows, radii, layers=layers)
         return found[:, 1] if is_one else found
 
     def count(
@@ -199,7 +200,7 @@ class Model:
     ) -> Any:
         """Return an int for one box, ``(q,)`` for many."""
         rows, is_one = self._rows(boxes, 2 * self.ndim)
-        found = oracle.count(*self._content(), rows, predicate=predicate, layers=layers)
+        found = ask(oracle.count, *self._content(), rows, predicate=predicate, layers=layers)
         return int(found[0]) if is_one else found
 
     def query_planes(
@@ -208,7 +209,7 @@ class Model:
         """Return the objects that are not wholly outside any plane, ids ``(n,)``."""
         rows, _ = self._rows(normals, self.ndim)
         limits = np.broadcast_to(np.asarray(offsets, BOX_DTYPE), len(rows))
-        return oracle.query_planes(*self._content(), rows, limits, layers=layers)
+        return ask(oracle.query_planes, *self._content(), rows, limits, layers=layers)
 
     def nearest(
         self,
@@ -221,7 +222,8 @@ class Model:
     ) -> Answer:
         """Return ids and distances, ``(k,)`` for one point, ``(q, k)`` for many."""
         rows, is_one = self._rows(points, self.ndim)
-        ids, distances = oracle.nearest(
+        ids, distances = ask(
+            oracle.nearest,
             *self._content(),
             rows,
             k,
@@ -243,7 +245,7 @@ class Model:
         """Return id and t of the first hit: scalars for one ray, ``(q,)`` for many."""
         rows, ways, is_one = self._matched(origins, directions, self.ndim)
         seen: Any = {"max_t": max_t, "layers": layers, "ignore": _nobody(ignore)}
-        return _first(oracle.raycast(*self._content(), rows, ways, **seen), is_one)
+        return _first(ask(oracle.raycast, *self._content(), rows, ways, **seen), is_one)
 
     def raycast_all(
         self,
@@ -257,7 +259,7 @@ class Model:
         """Return all hits by row, t, id: ids and t for one, rows (row, id) and t for many."""
         rows, ways, is_one = self._matched(origins, directions, self.ndim)
         seen: Any = {"max_t": max_t, "layers": layers, "ignore": _nobody(ignore)}
-        return _hits(oracle.raycast_all(*self._content(), rows, ways, **seen), is_one)
+        return _hits(ask(oracle.raycast_all, *self._content(), rows, ways, **seen), is_one)
 
     def boxcast(
         self,
@@ -270,7 +272,7 @@ class Model:
         """Return id and t of the first touch: scalars for one box, ``(q,)`` for many."""
         rows, ways, is_one = self._matched(boxes, motions, 2 * self.ndim)
         seen: Any = {"layers": layers, "ignore": _nobody(ignore)}
-        return _first(oracle.boxcast(*self._content(), rows, ways, **seen), is_one)
+        return _first(ask(oracle.boxcast, *self._content(), rows, ways, **seen), is_one)
 
     def boxcast_all(
         self,
@@ -283,20 +285,24 @@ class Model:
         """Return all touches by row, t, id: ids and t for one, rows (row, id) and t for many."""
         rows, ways, is_one = self._matched(boxes, motions, 2 * self.ndim)
         seen: Any = {"layers": layers, "ignore": _nobody(ignore)}
-        return _hits(oracle.boxcast_all(*self._content(), rows, ways, **seen), is_one)
+        return _hits(ask(oracle.boxcast_all, *self._content(), rows, ways, **seen), is_one)
 
     def pairs(self, *, among: Among = "active", sensors: Sensors = "include") -> NDArray[np.int64]:
         """Return all pairs that the pair rule passes, rows (a, b) with ``a < b``."""
-        return oracle.pairs(*self._content(), among=among, sensors=sensors)
+        return ask(oracle.pairs, *self._content(), among=among, sensors=sensors)
 
     def join(self, other: Any, *, layers: int = ALL, other_layers: int = ALL) -> NDArray[np.int64]:
         """Return rows (id here, id there) with another `Model`, or (id, row) with boxes."""
         if isinstance(other, Model):
-            return oracle.join(
-                *self._content(), *other._content(), layers=layers, other_layers=other_layers
+            return ask(
+                oracle.join,
+                *self._content(),
+                *other._content(),
+                layers=layers,
+                other_layers=other_layers,
             )
         rows, _ = self._rows(other, 2 * self.ndim)
-        return oracle.join(*self._content(), np.arange(len(rows)), rows, layers=layers)
+        return ask(oracle.join, *self._content(), np.arange(len(rows)), rows, layers=layers)
 
     def _listed(self, ids: ArrayLike | None) -> list[int]:
         listed: list[int] = (
