@@ -261,7 +261,7 @@ def as_planes(
 def refuse_zeros(floats: NDArray[np.float64], place: Place, why: str) -> None:
     """Raise `InvalidArgumentError` naming the first row of vectors that has no direction."""
     # axis by axis: `any` of short rows takes ten times as long
-    some = reduce(np.logical_or, np.moveaxis(floats, -1, 0))
+    some = floats.any() if floats.ndim == 1 else reduce(np.logical_or, floats.T)
     if not some.all():
         row = int(np.argmin(some))
         raise InvalidArgumentError(f"{place.row(row)} is zero; {why}, drop the row")

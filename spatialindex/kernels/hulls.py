@@ -20,7 +20,6 @@ from spatialindex.kernels.jit import inner_kernel, kernel
 
 __all__ = ["aim_balls", "aim_casts", "around_planes"]
 
-_SMALLEST = 5e-324
 _RELATIVE = 2.0**-48  # far more than a few roundings
 _ABSOLUTE = 2.0**-1000
 _INFINITE = np.int64(0x7FF0000000000000)  # the bits of infinity
@@ -62,7 +61,8 @@ def aim_casts(starts, motions, lasts, exact, cull, dim):
     Ahead, a face is met when ``way / speed <= last`` after rounding: when the way, itself rounded,
     is at most the speed times the float after `last`. Where that product is finite, a way that
     overflows has a time beyond it. Behind, a face has not passed when ``way / speed >= 0``, which
-    is also true of a way so small that its negative quotient is rounded to zero.
+    is also true of a way so small that its negative quotient is rounded to zero: of at most the
+    smallest float times the speed, less than what is allowed here, in numbers that are fast.
     """
     ndim = len(dim)
     for i in range(exact.shape[0]):
@@ -77,7 +77,7 @@ def aim_casts(starts, motions, lasts, exact, cull, dim):
             exact[i, 2 * ndim + d] = motion
             if motion != 0.0:
                 ahead = _after(abs(motion) * _after(last))
-                behind = _after(abs(motion) * _SMALLEST)
+                behind = (abs(motion) + 1.0) * _ABSOLUTE
                 lower -= ahead if motion < 0.0 else behind
                 upper += ahead if motion > 0.0 else behind
             cull[i, d] = lower
