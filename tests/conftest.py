@@ -24,6 +24,16 @@ STRUCTURES = [entry.name for entry in si.structures()]
 MADE_OF_OTHERS = {"grid", "kd-tree", "split"}
 """Their kernels are those of the hash grid, of the BVH and of several."""
 
+WITH_LONG_BEGINNINGS = {
+    "test_advise.py",
+    "test_play.py",
+    "test_report.py",
+    "test_report_browser.py",
+    "test_tune.py",
+    "test_tuned.py",
+}
+"""Files whose tests share a browser, or a comparison that takes seconds."""
+
 SMALL_CHECKS = {
     "a_teleport_leaves_nothing_behind",
     "an_id_used_again_is_a_new_object",
@@ -103,9 +113,10 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def tested_together(nodeid):
-    """Name the tests that one process should run: those that compile, or start, the same."""
-    if "test_report_browser.py" in nodeid:
-        return "browser"
+    """Name the tests that one process should run: those that compile, or begin with, the same."""
+    file = nodeid.partition("::")[0].rpartition("/")[2]
+    if file in WITH_LONG_BEGINNINGS:
+        return file
     _, _, words = nodeid.partition("[")
     names = [name for name in STRUCTURES if name in words]
     ndim = next((ndim for ndim in ("2D", "3D") if ndim in words), "")

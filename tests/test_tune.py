@@ -321,7 +321,7 @@ def test_the_command_writes_json_and_a_plot(tmp_path):
     result = CliRunner().invoke(
         command,
         ["tune", "uniform:n=60", "--structure", "bvh", "--parameter", "leaf_size", "--jobs",
-         "pairs", "--budget", "5", "--plot", str(path), "--json"],
+         "pairs", "--budget", "1", "--plot", str(path), "--json"],
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     value = json.loads(result.stdout)
