@@ -1,8 +1,8 @@
 """How tests run: the same hypothesis examples every time, no clock, and small where kernels crawl.
 
 ``NUMBA_DISABLE_JIT=1`` runs kernels as plain Python, much slower, so that coverage sees
-them. ``SPATIALINDEX_SMALL=1`` is meant for that: it leaves out what is marked ``slow`` and checks
-of hundreds of boxes, and draws fewer examples.
+them. ``SPATIALINDEX_SMALL=1`` is meant for that: it leaves out what is marked ``slow``, checks of
+hundreds of boxes, checks of structures that are made of others, and draws fewer examples.
 """
 
 import gc
@@ -153,4 +153,7 @@ def is_large(item):
         return True
     parameters = item.callspec.params if hasattr(item, "callspec") else {}
     check = getattr(parameters.get("check"), "__name__", "")
-    return check.startswith("check_") and check.removeprefix("check_") not in SMALL_CHECKS
+    if not check.startswith("check_"):
+        return False
+    structure = tested_together(item.nodeid).partition(" ")[0]
+    return structure in MADE_OF_OTHERS or check.removeprefix("check_") not in SMALL_CHECKS
