@@ -142,8 +142,20 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_collection_finish(session):
-    # what has been loaded is there to stay; comparisons collect before they take times, which takes
-    # a tenth of a second each when the collector has to go through all of it
+    set_apart_what_stays()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def kernels_stay():
+    yield
+    set_apart_what_stays()
+
+
+def set_apart_what_stays():
+    """Spare the collector what has been loaded: modules, tests, kernels.
+
+    Comparisons collect before they take times; to go through all of it takes tenths of a second.
+    """
     gc.collect()
     gc.freeze()
 
