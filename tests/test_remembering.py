@@ -46,6 +46,13 @@ def test_whatever_differs_is_another_question(other):
     assert ask(oracle.query, IDS, BOXES, None, BOXES) is first
 
 
+def test_functions_of_one_name_are_other_questions():
+    def answering(value):
+        return lambda: np.array([value])
+
+    assert [ask(answering(value))[0] for value in (1, 2)] == [1, 2]
+
+
 def test_answers_are_read_only():
     with pytest.raises(ValueError, match="read-only"):
         ask(oracle.pairs, IDS, BOXES)[0] = 0

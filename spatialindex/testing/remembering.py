@@ -5,9 +5,9 @@
     ask(oracle.pairs, [7, 3], boxes)      array([[3, 7]])     computed
     ask(oracle.pairs, [7, 3], boxes)      array([[3, 7]])     the same array, found by its question
 
-A question is known by a digest of its function and arguments, to the last bit, so that nothing of
-it is kept. Answers are read-only. What was asked for longest ago is dropped when there are too
-many of them.
+A question is known by its function and a digest of its arguments, to the last bit, so that nothing
+of these is kept. Answers are read-only. What was asked for longest ago is dropped when there are
+too many of them.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    _Question = tuple[Callable[..., Any], bytes]
+
 __all__ = ["ask"]
 
 Answer = TypeVar("Answer")
@@ -37,20 +39,20 @@ _LOCK = Lock()  # checks ask from several threads
 
 
 class _Answers:
-    """Answers by the digests of their questions, the last asked for at the end."""
+    """Answers by their questions, the last asked for at the end."""
 
     def __init__(self) -> None:
-        self.known: OrderedDict[bytes, Any] = OrderedDict()
+        self.known: OrderedDict[_Question, Any] = OrderedDict()
         self.nbytes = 0
 
-    def find(self, key: bytes) -> Any:
+    def find(self, key: _Question) -> Any:
         """Return an answer, or None."""
         with _LOCK:
             if key in self.known:
                 self.known.move_to_end(key)
             return self.known.get(key)
 
-    def keep(self, key: bytes, answer: Any) -> None:
+    def keep(self, key: _Question, answer: Any) -> None:
         """Keep an answer, and drop those asked for longest ago while they are too many."""
         with _LOCK:
             if key not in self.known:  # another thread may have asked the same
@@ -76,9 +78,9 @@ def ask(question: Callable[..., Answer], *args: Any, **options: Any) -> Answer:
     >>> ask(oracle.pairs, [7, 3], [[0.0, 0, 2, 1], [2, 0, 3, 1]]) is found
     True
     """
-    name = question.__module__, question.__qualname__
-    asked = pickle.dumps((name, args, options), pickle.HIGHEST_PROTOCOL)
-    key = hashlib.blake2b(asked, digest_size=16).digest()
+    asked = pickle.dumps((args, options), pickle.HIGHEST_PROTOCOL)
+    # the function itself: several may have one name
+    key = question, hashlib.blake2b(asked, digest_size=16).digest()
     known: Answer | None = _ANSWERS.find(key)
     if known is not None:
         return known
