@@ -62,14 +62,13 @@ def block_floats(context, builder, bounds_type, bounds, block, ndim):
 
 
 def _block_rows(context, builder, bounds_type, bounds, block, ndim):
-    """Return the pointer to a block's floats and its rows as vectors."""
+    """Return the rows of a block as vectors."""
     floats = block_floats(context, builder, bounds_type, bounds, block, ndim)
     vectors = builder.bitcast(floats, _VECTOR.as_pointer())
-    rows = [
+    return [
         builder.load(builder.gep(vectors, [ir.Constant(_I32, row)]), align=4)
         for row in range(2 * ndim)
     ]
-    return floats, rows
 
 
 def _test_rows(builder, operator, rows, query):
@@ -90,7 +89,7 @@ def _block_test(operator):
 
     def generate(context, builder, signature, args):
         bounds_type, _, query_type, dim = signature.args
-        _, rows = _block_rows(context, builder, bounds_type, args[0], args[1], len(dim))
+        rows = _block_rows(context, builder, bounds_type, args[0], args[1], len(dim))
         array = context.make_array(query_type)(context, builder, args[2])
         query = [
             builder.load(builder.gep(array.data, [ir.Constant(_I32, row)]))
@@ -120,8 +119,8 @@ def overlap8x8(typingctx, bounds, a, b, dim):
     def generate(context, builder, signature, args):
         bounds_type, dim = signature.args[0], signature.args[3]
         ndim = len(dim)
-        floats, _ = _block_rows(context, builder, bounds_type, args[0], args[1], ndim)
-        _, rows = _block_rows(context, builder, bounds_type, args[0], args[2], ndim)
+        floats = block_floats(context, builder, bounds_type, args[0], args[1], ndim)
+        rows = _block_rows(context, builder, bounds_type, args[0], args[2], ndim)
         word = ir.Constant(_I64, 0)
         for lane in range(LANES):
             query = [
@@ -182,7 +181,7 @@ def distances8(typingctx, bounds, block, q, out, dim):
     def generate(context, builder, signature, args):
         bounds_type, _, query_type, out_type, dim = signature.args
         ndim = len(dim)
-        _, rows = _block_rows(context, builder, bounds_type, args[0], args[1], ndim)
+        rows = _block_rows(context, builder, bounds_type, args[0], args[1], ndim)
         load = query_floats(context, builder, query_type, args[2])
         total = None
         for d in range(ndim):
@@ -218,7 +217,7 @@ def plane8(typingctx, bounds, block, exact, row, at, dim):
     def generate(context, builder, signature, args):
         bounds_type, exact_type, dim = signature.args[0], signature.args[2], signature.args[5]
         ndim = len(dim)
-        floats, _ = _block_rows(context, builder, bounds_type, args[0], args[1], ndim)
+        floats = block_floats(context, builder, bounds_type, args[0], args[1], ndim)
         vectors = builder.bitcast(floats, _VECTOR.as_pointer())
         array = context.make_array(exact_type)(context, builder, args[2])
         stride = builder.extract_value(array.shape, 1)
@@ -230,7 +229,7 @@ def plane8(typingctx, bounds, block, exact, row, at, dim):
             place = builder.add(start, ir.Constant(start.type, d))
             return builder.load(builder.gep(array.data, [place]))
 
-        def splat(value):
+        def repeat(value):
             undefined = ir.Constant(wide, ir.Undefined)
             one = builder.insert_element(undefined, value, ir.Constant(_I32, 0))
             zeros = ir.Constant(ir.VectorType(_I32, LANES), [0] * LANES)
@@ -242,9 +241,9 @@ def plane8(typingctx, bounds, block, exact, row, at, dim):
             is_ahead = builder.fcmp_ordered(">", normal, ir.Constant(double, 0.0))
             place = builder.select(is_ahead, ir.Constant(_I32, d), ir.Constant(_I32, ndim + d))
             corner = builder.load(builder.gep(vectors, [place]), align=4)
-            product = builder.fmul(splat(normal), builder.fpext(corner, wide))
+            product = builder.fmul(repeat(normal), builder.fpext(corner, wide))
             total = builder.fadd(total, product)
-        inner = builder.fcmp_unordered("<=", total, splat(number(ndim)))
+        inner = builder.fcmp_unordered("<=", total, repeat(number(ndim)))
         return bit_mask(builder, inner)
 
     return types.uint64(bounds, types.intp, exact, types.intp, types.intp, dim), generate
@@ -272,8 +271,8 @@ def lane_overlap8(typingctx, bounds, a, lane, b, dim):
     def generate(context, builder, signature, args):
         bounds_type, dim = signature.args[0], signature.args[4]
         ndim = len(dim)
-        floats, _ = _block_rows(context, builder, bounds_type, args[0], args[1], ndim)
-        _, rows = _block_rows(context, builder, bounds_type, args[0], args[3], ndim)
+        floats = block_floats(context, builder, bounds_type, args[0], args[1], ndim)
+        rows = _block_rows(context, builder, bounds_type, args[0], args[3], ndim)
         query = [
             builder.load(
                 builder.gep(floats, [builder.add(args[2], ir.Constant(args[2].type, row * LANES))])
@@ -292,7 +291,7 @@ def union8(typingctx, bounds, block, q, dim):
     def generate(context, builder, signature, args):
         bounds_type, _, query_type, dim = signature.args
         ndim = len(dim)
-        _, rows = _block_rows(context, builder, bounds_type, args[0], args[1], ndim)
+        rows = _block_rows(context, builder, bounds_type, args[0], args[1], ndim)
         data = context.make_array(query_type)(context, builder, args[2]).data
         for row, vector in enumerate(rows):
             # halves against each other, three times; what is not a number is passed over
@@ -412,7 +411,7 @@ def pack8(typingctx, bounds, block, boxes, rows, at, n, row_mask, dim):
             packed.append(floats)
             bit = builder.shl(builder.zext(is_exact, _I64), ir.Constant(_I64, lane))
             mask = builder.or_(mask, bit)
-        floats, _ = _block_rows(context, builder, bounds_type, args[0], args[1], ndim)
+        floats = block_floats(context, builder, bounds_type, args[0], args[1], ndim)
         vectors = builder.bitcast(floats, _VECTOR.as_pointer())
         for row, vector in enumerate(_transposed(builder, packed, width)):
             builder.store(vector, builder.gep(vectors, [ir.Constant(_I32, row)]), align=4)

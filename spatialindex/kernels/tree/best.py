@@ -1,9 +1,9 @@
 """What is nearest: down the tree, the most promising child first.
 
 The children of a block that are within reach go on the stack in descending order of distance, so
-that the nearest comes off first. With each answer the reach shrinks, and what is beyond it
-by then is passed over when it comes off the stack. A child *at* the reach is still looked at: of
-equals the lower id is the answer.
+that the nearest comes off first. With each answer the reach shrinks, and what is beyond it by then
+is passed over when it comes off the stack. A child *at* the reach is still looked at: of equals the
+lower id is the answer.
 
 Source: Roussopoulos, Kelley & Vincent, Nearest Neighbor Queries, 1995.
 """

@@ -22,6 +22,8 @@ without a branch; seldom are there more. Objects are steps as well: their boxes 
 they are passed over by the time of their lane once something is met before. 10,000 rays into
 100,000 clustered boxes take 2.2 ms instead of 3.8 with one cast at a time;
 ``python -m tests.benchmarks --job rays``.
+
+The technique is that of Kocberber, Falsafi & Grot, Asynchronous Memory Access Chaining, 2015.
 """
 
 import numpy as np
