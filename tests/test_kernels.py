@@ -12,6 +12,7 @@ from numba.core.dispatcher import Dispatcher
 import spatialindex as si
 from spatialindex.comparison.warm import warm_up
 from spatialindex.kernels.jit import inner_kernel, kernel
+from spatialindex.registry import Entry, unregister
 
 pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
 
@@ -160,14 +161,15 @@ def test_a_warm_up_leaves_nothing_to_be_compiled():
     assert done.stdout == "all asked\n", done.stdout + done.stderr
 
 
+class Counting(si.HashGrid):
+    asked = 0
+
+    def query(self, *boxes, **options):
+        type(self).asked += 1
+        return super().query(*boxes, **options)
+
+
 def test_what_a_process_was_warmed_up_for_is_not_asked_again():
-    class Counting(si.HashGrid):
-        asked = 0
-
-        def query(self, *boxes, **options):
-            Counting.asked += 1
-            return super().query(*boxes, **options)
-
     def is_asked(jobs, **parameters):
         before = Counting.asked
         assert warm_up(lambda: Counting(2, **parameters), jobs) >= 0.0
@@ -176,7 +178,21 @@ def test_what_a_process_was_warmed_up_for_is_not_asked_again():
     pairs, rays = ["pairs"], ["pairs", "raycast"]
     assert is_asked(pairs)
     assert not is_asked(pairs)
+    assert not is_asked(["query"])  # which is asked along with pairs
     assert is_asked(pairs, cell_size=2.0)
     assert is_asked(rays)
     assert is_asked(None)
     assert not is_asked(["nearest"])
+
+
+def test_parts_are_asked_when_there_is_another_class_of_their_name(monkeypatch):
+    entry = Entry("counting", f"{__name__}:Counting", "counts queries")
+    for _ in range(2):
+        anew = type("Counting", (Counting,), {"asked": 0})
+        monkeypatch.setitem(globals(), "Counting", anew)
+        si.register(entry)
+        try:
+            warm_up(lambda: si.SplitIndex(2, coarse="counting"), ["pairs"])
+        finally:
+            unregister("counting")
+        assert anew.asked > 0

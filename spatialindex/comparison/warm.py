@@ -32,8 +32,10 @@ __all__ = ["warm_up", "warm_up_steps"]
 _OBJECTS = 600  # so many that one and several of them are few, and a batch of them is large
 _CROWD = 260  # boxes at one place, whose pairs are worth sorting by several threads
 
+_WHEN_NAMED = frozenset({"nearest", "raycast"})  # asked only when they are among the jobs
+
 _ASKED: WeakKeyDictionary[type, set[tuple[str, frozenset[str] | None]]] = WeakKeyDictionary()
-"""By class of index: what was asked in this process, of which dimensions and parameters."""
+"""By class of index: dimensions and parameters, and of `_WHEN_NAMED` what was asked; None: all."""
 
 
 def warm_up(make: Callable[[], Index], jobs: Collection[str] | None = None) -> float:
@@ -55,9 +57,11 @@ def warm_up(make: Callable[[], Index], jobs: Collection[str] | None = None) -> f
     """
     started = time.perf_counter()
     index = make()
+    for name, options in _parts(index):  # by name: there may be another class under it by now
+        warm_up(partial(create, name, index.ndim, **options), jobs)
     parameters = {p.name: getattr(index, p.name) for p in getattr(index, "parameters", ())}
     of = f"{index.ndim} {parameters}"
-    about = None if jobs is None else frozenset(jobs)
+    about = None if jobs is None else _WHEN_NAMED.intersection(jobs)
     asked = _ASKED.setdefault(type(index), set())
     if asked.isdisjoint({(of, None), (of, about)}):
         _ask_all(make, index, jobs)
@@ -66,9 +70,7 @@ def warm_up(make: Callable[[], Index], jobs: Collection[str] | None = None) -> f
 
 
 def _ask_all(make: Callable[[], Index], index: Index, jobs: Collection[str] | None) -> None:
-    """Ask every question, after every kind of change, of an empty index and its parts."""
-    for name, parameters in _parts(index):
-        warm_up(partial(create, name, index.ndim, **parameters), jobs)
+    """Ask every question, after every kind of change, of an empty index."""
     boxes = _boxes(_OBJECTS, index.ndim)
     numbers = np.arange(_OBJECTS)
     for ids in (numbers, numbers * 200, numbers * 2**30):  # a map serves sparse ids
