@@ -100,6 +100,20 @@ MUTATIONS = (
         "brute-force and ignored_ids_are_not_seen",
     ),
     Mutation(
+        "tie rule: nothing more at the time of the best, down the tree",
+        "kernels/tree/casts.py",
+        "return ((bits | 1) << _ITEM_BITS) | _ALL_ITEMS",
+        "return (bits << _ITEM_BITS) | _ALL_ITEMS",
+        "bvh-tiny-2D and ignored_ids_are_not_seen",
+    ),
+    Mutation(
+        "first hits: only the two soonest of eight lanes",
+        "kernels/tree/casts.py",
+        "        later = max(key, other)\n",
+        "        continue\n",
+        "bvh-tiny-2D and rays_in_a_large_scene",
+    ),
+    Mutation(
         "closed boxes",
         "kernels/decide.py",
         "ok &= (a[i, d] <= b[j, ndim + d]) & (b[j, d] <= a[i, ndim + d])",
