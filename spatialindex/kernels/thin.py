@@ -25,8 +25,9 @@ from spatialindex.kernels.levels.ask import query_regions as query_levels
 from spatialindex.kernels.loose.ask import query_regions as query_loose
 from spatialindex.kernels.loose.nodes import COLUMNS, LooseArrays
 from spatialindex.kernels.loose.nodes import STACK as LOOSE_STACK
-from spatialindex.kernels.simd import local_ints
+from spatialindex.kernels.simd import LANES, local_ints
 from spatialindex.kernels.sorting import sort_short
+from spatialindex.kernels.tree.ask import STATE
 from spatialindex.kernels.tree.ask import query_regions as query_tree
 from spatialindex.kernels.tree.nodes import STACK, TreeArrays
 
@@ -183,12 +184,15 @@ def ask_tree(handle, box, out, dim):
         carray(_pointer(handle[10, 0]), (handle[10, 1],), np.int32),
         carray(_pointer(handle[11, 0]), (handle[11, 1],), np.int64),
     )
-    stack = np.empty(STACK, np.int64)  # of this call: others may be asking at the same time
+    # of this call: others may be asking at the same time
+    queries, stack = np.empty((1, 2 * LANES), np.float32), np.empty(STACK, np.int64)
+    state = np.empty((2, STATE), np.int64)
     ask = _ask_for(handle, 12, box.ctypes.data, dim)
     rows = carray(_pointer(out.ctypes.data), (MOST_ANSWERS, 2), np.int32)
     order = carray(_pointer(handle[10, 0]), (0,), np.int32)
     counts = local_ints()
-    count = query_tree(tree, ask, order, stack, 0, 1, counts, rows, MOST_ANSWERS, dim)
+    scratch = queries, stack, state
+    count = query_tree(tree, ask, order, *scratch, 0, 1, counts, rows, MOST_ANSWERS, dim)
     if count <= MOST_ANSWERS:
         _name_and_sort(out, count, carray(_pointer(handle[14, 0]), (handle[14, 1],), np.int64))
     return count

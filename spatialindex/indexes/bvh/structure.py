@@ -20,6 +20,7 @@ from spatialindex.indexes.bvh.outlines import node_outlines
 from spatialindex.indexes.bvh.store import TreeStore
 from spatialindex.kernels.blocks import NO_MARKS
 from spatialindex.kernels.decide import CAST, PLANES
+from spatialindex.kernels.simd import LANES
 from spatialindex.kernels.thin import ask_tree, make_handle
 from spatialindex.kernels.tree import ask as asking
 from spatialindex.kernels.tree import best as searching
@@ -183,11 +184,16 @@ class TreeStructure(Answering):
         out: NDArray[np.int32],
         limit: int,
     ) -> int:
-        """Go down the tree with each region."""
-        stack = np.empty(nodes.STACK, np.int64)
-        kernel = asking.query_slanted if ask.kind in (CAST, PLANES) else asking.query_regions
-        arrays, dim = self._store.arrays, axes(self.table)
-        return int(kernel(arrays, ask, order, stack, *span, counts, out, limit, dim))
+        """Go down the tree with regions, boxes many at a time."""
+        n = min(asking.TOGETHER, span[1] - span[0])
+        is_slanted = ask.kind in (CAST, PLANES)
+        stack = np.empty(nodes.STACK if is_slanted else n * nodes.STACK, np.int64)
+        state = np.empty((n + 1, asking.STATE), np.int64)
+        head, rest = (self._store.arrays, ask, order), (*span, counts, out, limit, axes(self.table))
+        if is_slanted:
+            return int(asking.query_slanted(*head, stack, state, *rest))
+        queries = np.empty((n, 2 * LANES), np.float32)
+        return int(asking.query_regions(*head, queries, stack, state, *rest))
 
     def _offer(self, ask: Ask, order: NDArray[np.int32], best: Best, start: int, stop: int) -> None:
         """Go down the tree, to what is nearest at first."""
