@@ -18,8 +18,9 @@ from spatialindex.indexes.asking import ask_region, axes, collect_best, count_ve
 from spatialindex.indexes.bvh.checking import check_tree
 from spatialindex.indexes.bvh.outlines import node_outlines
 from spatialindex.indexes.bvh.store import TreeStore
+from spatialindex.indexes.curve import box_order
 from spatialindex.kernels.blocks import NO_MARKS
-from spatialindex.kernels.decide import CAST, PLANES
+from spatialindex.kernels.decide import CAST, PLANES, RADIUS
 from spatialindex.kernels.simd import LANES
 from spatialindex.kernels.thin import ask_tree, make_handle
 from spatialindex.kernels.tree import ask as asking
@@ -175,6 +176,12 @@ class TreeStructure(Answering):
             )
         )
 
+    def _order(self, ask: Ask) -> NDArray[np.int32]:
+        """Return the order of rows; boxes, going down many at a time, seldom need one."""
+        if ask.kind in (CAST, PLANES, RADIUS):
+            return super()._order(ask)
+        return box_order(ask, self._store.n_blocks, axes(self.table))
+
     def _answer(
         self,
         ask: Ask,
@@ -185,9 +192,9 @@ class TreeStructure(Answering):
         limit: int,
     ) -> int:
         """Go down the tree with regions, boxes many at a time."""
-        n = min(asking.TOGETHER, span[1] - span[0])
         is_slanted = ask.kind in (CAST, PLANES)
-        stack = np.empty(nodes.STACK if is_slanted else n * nodes.STACK, np.int64)
+        n = asking.TOGETHER if is_slanted else max(1, min(asking.TOGETHER, span[1] - span[0]))
+        stack = np.empty(n * nodes.STACK, np.int64)
         state = np.empty((n + 1, asking.STATE), np.int64)
         head, rest = (self._store.arrays, ask, order), (*span, counts, out, limit, axes(self.table))
         if is_slanted:

@@ -19,7 +19,6 @@ from spatialindex.kernels.simd import (
 from spatialindex.kernels.tree.nodes import (
     FIRST_WAITING,
     RESTING,
-    STACK,
     STATIC,
     WAITING,
     block_at,
@@ -229,6 +228,8 @@ def query_slanted(tree, ask, order, stack, state, start, stop, counts, out, limi
     soonest = local_floats()
     bounds, items = tree.bounds, tree.items
     nothing = np.uint64(0)
+    first_waiting = TOGETHER * FIRST_WAITING
+    enough = first_waiting + TOGETHER * (WAITING - LANES)
     k = 0
     for i in range(start, stop):
         row = np.int64(order[i]) if order.shape[0] else i
@@ -239,17 +240,19 @@ def query_slanted(tree, ask, order, stack, state, start, stop, counts, out, limi
         state[0, _ROW] = row
         stack[0] = 0
         top = 1
-        waiting = FIRST_WAITING
+        waiting = first_waiting
         while top > 0:
-            top -= 1
-            key = stack[top]
-            mask = _test_slanted(tree, key >> _REGION_BITS, ask, row, q, soonest, dim)
-            state[0, _KEY], state[0, _MASK] = key, np.int64(mask)
-            tested = 1 if mask != 0 else 0
+            end = top
+            top -= min(top, TOGETHER)
+            tested = 0
+            for j in range(top, end):
+                mask = _test_slanted(tree, stack[j] >> _REGION_BITS, ask, row, q, soonest, dim)
+                state[tested, _KEY], state[tested, _MASK] = stack[j], np.int64(mask)
+                tested += 1 if mask != 0 else 0
             top, waiting = _put_children(tree, ask, state, tested, stack, top, waiting, dim)
-            if top > 0 and waiting <= STACK - LANES:
+            if top > 0 and waiting <= enough:
                 continue
-            for j in range(FIRST_WAITING, waiting):
+            for j in range(first_waiting, waiting):
                 block = stack[j] >> _REGION_BITS
                 mask = _test_slanted(tree, block, ask, row, q, soonest, dim)
                 if k + LANES <= out.shape[0]:
@@ -260,7 +263,7 @@ def query_slanted(tree, ask, order, stack, state, start, stop, counts, out, limi
                         *(mask, bounds, items, nothing, block, soonest, ask, row, dim, out, k)
                     )
                     settled = k
-            waiting = FIRST_WAITING
+            waiting = first_waiting
         k = settle_candidates(ask, row, dim, out, settled, k)
         if counts.shape[0]:
             counts[row] += k - before
