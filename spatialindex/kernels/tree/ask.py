@@ -28,10 +28,13 @@ from spatialindex.kernels.tree.nodes import (
 __all__ = ["STATE", "TOGETHER", "may_answer", "query_regions", "query_slanted"]
 
 TOGETHER = 16
-"""Regions that go down a tree together, at most: 8 take 5 % longer."""
+"""Regions that go down a tree together, at most, a power of two: 8 take 5 % longer.
+
+``python -m tests.benchmarks --job query``.
+"""
 
 # the low bits of what is on the stack say whose it is, those above where
-_REGION_BITS = 4
+_REGION_BITS = TOGETHER.bit_length() - 1
 _REGION = TOGETHER - 1
 _ALL_LANES = 2**LANES - 1
 

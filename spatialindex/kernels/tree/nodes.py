@@ -15,10 +15,14 @@ WAITING = 64
 """Leaves that wait behind a stack of blocks until they are looked at together."""
 
 FIRST_WAITING = 8 * MOST_DEPTH + 8
-"""Where they begin: each block taken off the stack leaves at most seven more than it was."""
+"""Where they begin: each block taken off the stack leaves at most seven more than it was.
+
+Of regions that go down together, that many times as far: as many blocks as there are regions are
+taken at once, the deepest, so that of each depth there are never more than eight a region.
+"""
 
 STACK = FIRST_WAITING + WAITING
-"""Places of a stack of blocks and of the leaves that wait."""
+"""Places of a stack of blocks and of the leaves that wait, for each region."""
 
 PAIR_STACK = 64 * 2 * MOST_DEPTH + 64
 """Places of a stack of pairs of blocks: a pair leaves at most 63 more and one of it goes down."""
