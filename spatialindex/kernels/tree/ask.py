@@ -1,4 +1,15 @@
-"""Asking a tree about regions, and what whole blocks can be passed over for."""
+"""Asking a tree about regions, and what whole blocks can be passed over for.
+
+Boxes go down the tree many at a time, since the blocks of one do not wait for those of another. On
+the stack are blocks, each with the region that comes to it; in a round as many are tested as there
+are regions, then what they lead to is put there. Leaves wait behind the stack until their bounds
+have been fetched, see `spatialindex.kernels.tree`::
+
+    stack          tested              leads to                waiting
+    0:root 1:root  0:root 1:root       0:3 0:~5 1:3            0:~5
+    0:3 1:3        0:3 1:3             0:~7 1:~7               0:~5 0:~7 1:~7
+                   0:~5 0:~7 1:~7      rows (0, slot) (1, slot) ...
+"""
 
 import numpy as np
 
