@@ -20,6 +20,7 @@ __all__ = [
     "SENSORS",
     "SLOT_DTYPE",
     "STATE_DTYPE",
+    "TOGETHER",
 ]
 
 AXES: Final = "xyz"
@@ -60,6 +61,13 @@ STATE_DTYPE: Final = np.dtype(
 
 MAX_ROWS: Final[int] = 2**29
 """Default of ``index.max_rows``: 8 GiB of answer; more is a `ResultTooLargeError`."""
+
+TOGETHER: Final = 16
+"""Regions that go down a tree together, a power of two.
+
+Batches are cut for threads at multiples of it: whatever their number, the same ones are together,
+and what they find comes in the same order.
+"""
 
 MAX_CELLS: Final[int] = 4096
 """Cells that one object may cover in a grid before it goes to the wide list."""

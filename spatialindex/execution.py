@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from spatialindex.constants import SLOT_DTYPE
+from spatialindex.constants import SLOT_DTYPE, TOGETHER
 from spatialindex.errors import InvalidArgumentError, ResultTooLargeError
 from spatialindex.states import is_integer
 
@@ -90,10 +90,11 @@ def check_workers(workers: int) -> int:
 
 
 def chunks(n: int, workers: int, smallest: int = _SMALLEST_CHUNK) -> list[tuple[int, int]]:
-    """Cut ``range(n)`` into consecutive pieces of `smallest` and more for that many workers."""
+    """Cut ``range(n)`` into consecutive pieces of about `smallest` and more for so many workers."""
     pieces = 1 if workers == 1 else min(workers * _CHUNKS_A_WORKER, max(1, n // smallest))
-    edges = [n * i // pieces for i in range(pieces + 1)]
-    return list(pairwise(edges))
+    step = TOGETHER if smallest > TOGETHER else 1
+    edges = [n * i // pieces // step * step for i in range(pieces)]
+    return list(pairwise([*edges, n]))
 
 
 def run_chunks(
@@ -264,7 +265,8 @@ def _collect_piece(
     A first sixteenth tells how many rows to expect of the rest, which is seldom run twice then.
     """
     done = 0
-    middle = start + (stop - start) // 16 if stop - start >= _WORTH_A_SAMPLE else stop
+    sample = (stop - start) // 16 // TOGETHER * TOGETHER
+    middle = start + sample if stop - start >= _WORTH_A_SAMPLE else stop
     for first, last in ((start, middle), (middle, stop)):
         if first == last:
             continue

@@ -426,6 +426,18 @@ def test_answers_do_not_depend_on_the_number_of_workers():
 # -- the k-d tree ---------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("n", [15, 16, 65, 200, 1030, 2100, 4099])
+def test_unsorted_rows_come_in_one_order_whatever_the_number_of_workers(n):
+    # sixteen regions go down together: the same sixteen, however a batch is cut for threads
+    tree, twin = filled(random_boxes(3000, seed=n))
+    asked = random_boxes(n, seed=n + 1, size=10.0)
+    rows = tree.query(asked, sort=False)
+    assert np.array_equal(rows[np.lexsort(rows.T[::-1])], twin.query(asked))
+    for workers in (2, 3, 7):
+        assert np.array_equal(tree.query(asked, sort=False, workers=workers), rows)
+        assert np.array_equal(tree.count(asked, workers=workers), twin.count(asked))
+
+
 def test_kd_tree_is_built_anew_by_changes_of_boxes_alone():
     tree = si.KDTree(2)
     tree.insert(random_boxes(500))

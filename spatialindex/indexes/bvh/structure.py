@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from spatialindex.constants import TOGETHER
 from spatialindex.execution import NO_LIMIT, NO_ROWS, collect_rows
 from spatialindex.indexes.answering import Answering
 from spatialindex.indexes.asking import ask_region, axes, collect_best, count_verdicts
@@ -193,7 +194,7 @@ class TreeStructure(Answering):
     ) -> int:
         """Go down the tree with regions, boxes many at a time."""
         is_slanted = ask.kind in (CAST, PLANES)
-        n = asking.TOGETHER if is_slanted else max(1, min(asking.TOGETHER, span[1] - span[0]))
+        n = TOGETHER if is_slanted else max(1, min(TOGETHER, span[1] - span[0]))
         stack = np.empty(n * nodes.STACK, np.int64)
         state = np.empty((n + 1, asking.STATE), np.int64)
         head, rest = (self._store.arrays, ask, order), (*span, counts, out, limit, axes(self.table))

@@ -13,6 +13,7 @@ have been fetched, see `spatialindex.kernels.tree`::
 
 import numpy as np
 
+from spatialindex.constants import TOGETHER
 from spatialindex.kernels.blocks import aim_at_region, hits_of_block, planes_of_block
 from spatialindex.kernels.decide import AMONG_SHIFT, CAST, LAYERED, SEEN, accepts, passes
 from spatialindex.kernels.jit import inner_kernel, kernel
@@ -36,15 +37,10 @@ from spatialindex.kernels.tree.nodes import (
     lanes_in_use,
 )
 
-__all__ = ["STATE", "TOGETHER", "may_answer", "query_regions", "query_slanted"]
+__all__ = ["STATE", "may_answer", "query_regions", "query_slanted"]
 
-TOGETHER = 16
-"""Regions that go down a tree together, at most, a power of two: 8 take 5 % longer.
-
-``python -m tests.benchmarks --job query``.
-"""
-
-# the low bits of what is on the stack say whose it is, those above where
+# the low bits of what is on the stack say whose it is, of as many as go down together, those above
+# where; 8 together take 5 % longer; python -m tests.benchmarks --job query
 _REGION_BITS = TOGETHER.bit_length() - 1
 _REGION = TOGETHER - 1
 _ALL_LANES = 2**LANES - 1
