@@ -47,8 +47,8 @@ _VECTOR = ir.VectorType(_F32, LANES)
 
 
 def splat(builder, value):
-    """Repeat a float in all lanes."""
-    undefined = ir.Constant(_VECTOR, ir.Undefined)
+    """Repeat a number of any type in all lanes."""
+    undefined = ir.Constant(ir.VectorType(value.type, LANES), ir.Undefined)
     zeros = ir.Constant(ir.VectorType(_I32, LANES), [0] * LANES)
     one = builder.insert_element(undefined, value, ir.Constant(_I32, 0))
     return builder.shuffle_vector(one, undefined, zeros)
@@ -229,21 +229,15 @@ def plane8(typingctx, bounds, block, exact, row, at, dim):
             place = builder.add(start, ir.Constant(start.type, d))
             return builder.load(builder.gep(array.data, [place]))
 
-        def repeat(value):
-            undefined = ir.Constant(wide, ir.Undefined)
-            one = builder.insert_element(undefined, value, ir.Constant(_I32, 0))
-            zeros = ir.Constant(ir.VectorType(_I32, LANES), [0] * LANES)
-            return builder.shuffle_vector(one, undefined, zeros)
-
         total = ir.Constant(wide, [0.0] * LANES)
         for d in range(ndim):
             normal = number(d)
             is_ahead = builder.fcmp_ordered(">", normal, ir.Constant(double, 0.0))
             place = builder.select(is_ahead, ir.Constant(_I32, d), ir.Constant(_I32, ndim + d))
             corner = builder.load(builder.gep(vectors, [place]), align=4)
-            product = builder.fmul(repeat(normal), builder.fpext(corner, wide))
+            product = builder.fmul(splat(builder, normal), builder.fpext(corner, wide))
             total = builder.fadd(total, product)
-        inner = builder.fcmp_unordered("<=", total, repeat(number(ndim)))
+        inner = builder.fcmp_unordered("<=", total, splat(builder, number(ndim)))
         return bit_mask(builder, inner)
 
     return types.uint64(bounds, types.intp, exact, types.intp, types.intp, dim), generate
@@ -432,10 +426,7 @@ def equal8(typingctx, slots, block, slot):
         array = context.make_array(signature.args[0])(context, builder, args[0])
         vectors = builder.bitcast(array.data, kind.as_pointer())
         found = builder.load(builder.gep(vectors, [args[1]]), align=4)
-        undefined = ir.Constant(kind, ir.Undefined)
-        one = builder.insert_element(undefined, args[2], ir.Constant(_I32, 0))
-        wanted = builder.shuffle_vector(one, undefined, ir.Constant(kind, [0] * LANES))
-        return bit_mask(builder, builder.icmp_signed("==", found, wanted))
+        return bit_mask(builder, builder.icmp_signed("==", found, splat(builder, args[2])))
 
     return types.uint64(slots, types.intp, types.int32), generate
 
