@@ -23,7 +23,7 @@ from spatialindex.errors import InvalidArgumentError, SpatialIndexError
 from spatialindex.execution import NO_LIMIT
 from spatialindex.keeping import KeptAnswers
 from spatialindex.objects import ObjectTable
-from spatialindex.states import as_ids, as_layers, is_integer
+from spatialindex.states import as_ids, as_known_ids, as_layers, is_integer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -195,8 +195,8 @@ class Content:
         self._mend()
         if ids is None:
             return self._table.ordered_slots()
-        checked = as_ids(ids)
-        slots = self._table.slots_of(checked.reshape(-1), once=once)
+        checked = as_known_ids(ids)
+        slots = self._table.slots_of(checked if checked.ndim else checked.reshape(1), once=once)
         return slots if checked.ndim else slots[0]
 
     # -- changing it --------------------------------------------------------------------------

@@ -38,11 +38,17 @@ class KeptPairs:
     ----------
     rows : (m, 2) int64 array
         The answer in canonical order; it becomes read-only.
+
+    Attributes
+    ----------
+    n_changed : int
+        Number of changes since, an object that changed at several times counted each time.
     """
 
     def __init__(self, rows: NDArray[np.int64]) -> None:
         rows.flags.writeable = False
         self.rows = rows
+        self.n_changed = 0
         self._changed: list[NDArray[np.int32]] = []
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -51,6 +57,7 @@ class KeptPairs:
 
     def __copy__(self) -> KeptPairs:
         other = KeptPairs(self.rows)
+        other.n_changed = self.n_changed
         other._changed = list(self._changed)
         return other
 
@@ -59,14 +66,12 @@ class KeptPairs:
         """Memory in bytes."""
         return self.rows.nbytes + sum(slots.nbytes for slots in self._changed)
 
-    @property
-    def n_changed(self) -> int:
-        """Number of changes since, an object that changed at several times counted each time."""
-        return sum(len(slots) for slots in self._changed)
-
     def note(self, changes: Changes) -> None:
         """Note changed slots."""
-        self._changed += [slots for slots in changes if len(slots)]
+        for slots in changes:
+            if len(slots):
+                self._changed.append(slots)
+                self.n_changed += len(slots)
 
     def marks(self, table: ObjectTable) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
         """Return marks of all changed slots, and those that hold an object, ascending."""

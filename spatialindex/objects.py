@@ -39,7 +39,7 @@ from spatialindex.errors import (
     UnknownIdError,
 )
 from spatialindex.execution import reuse_freed_memory
-from spatialindex.states import DEFAULTS, DOORS, LARGEST_ID, is_integer, refuse_repeats
+from spatialindex.states import DEFAULTS, DOORS, IDS_ARE, LARGEST_ID, is_integer, refuse_repeats
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -182,15 +182,17 @@ class ObjectTable:
     def slots_of(self, ids: NDArray[np.int64], *, once: bool) -> NDArray[np.int32]:
         """Return the slots of ids of shape ``(n,)``.
 
-        Raises `UnknownIdError` for an id that is not there and, with `once`, `DuplicateIdError` for
-        an id that is in the batch twice.
+        Raises `UnknownIdError` for an id that is not there, `InvalidArgumentError` if that is
+        negative and, with `once`, `DuplicateIdError` for an id that is in the batch twice.
         """
         slots, are_there, ascend = self._find(ids)
         if not are_there:
             row = int(np.flatnonzero(slots < 0)[0])
-            where = f"ids[{row}]" if len(ids) > 1 else "id"
+            where, id_ = f"ids[{row}]" if len(ids) > 1 else "id", int(ids[row])
+            if id_ < 0:
+                raise InvalidArgumentError(f"{where} is {id_}: {IDS_ARE}")
             raise UnknownIdError(
-                f"{where} is {int(ids[row])}, which is not in the index of {len(self)} objects; "
+                f"{where} is {id_}, which is not in the index of {len(self)} objects; "
                 "insert it first"
             )
         if once and not ascend:

@@ -321,8 +321,7 @@ class Reaching(Content):
         if ignore is None:
             return _NOBODY
         ids = _as_ignored(ignore, n)
-        slots = self._table.find(np.maximum(ids, 0).reshape(-1))
-        slots[ids.reshape(-1) < 0] = -1
+        slots = self._table.find(ids.reshape(-1))
         return slots if ids.ndim else np.full(n, slots[0], SLOT_DTYPE)
 
     # -- from slots to an answer --------------------------------------------------------------

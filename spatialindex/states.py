@@ -22,13 +22,18 @@ if TYPE_CHECKING:
 __all__ = [
     "DEFAULTS",
     "DOORS",
+    "IDS_ARE",
     "LARGEST_ID",
     "as_flags",
     "as_ids",
+    "as_known_ids",
     "as_layers",
     "is_integer",
     "refuse_repeats",
 ]
+
+IDS_ARE = "ids are integers from 0 to 2**63 - 1"
+"""What an error says of an id that cannot be one."""
 
 LARGEST_ID = np.iinfo(np.int64).max
 """The largest id there may be."""
@@ -41,23 +46,37 @@ def is_integer(value: object) -> bool:
 
 def as_ids(ids: ArrayLike, *, name: str = "ids") -> NDArray[np.int64]:
     """Check ids: one int gives shape ``()``, a sequence ``(n,)``, int64, none negative."""
+    array = as_known_ids(ids, name=name)
+    if array.size and array.min() < 0:
+        _refuse_ids(array, array < 0, name)
+    return array
+
+
+def as_known_ids(ids: ArrayLike, *, name: str = "ids") -> NDArray[np.int64]:
+    """Check ids as `as_ids`, all but their signs: for what is looked up, as nothing negative is."""
     _refuse_masked(ids, name)
     array = np.asarray(ids)
     if array.size == 0 and array.ndim == 1:
         return np.empty(0, ID_DTYPE)
-    if array.dtype.kind not in "iu":
-        raise _no_integers(ids, array, name, "ids are integers from 0 to 2**63 - 1")
+    kind = array.dtype.kind
+    if kind not in "iu":
+        raise _no_integers(ids, array, name, IDS_ARE)
     if array.ndim > 1:
         raise InvalidArgumentError(f"{name} has shape {array.shape}; pass one id or a flat array")
-    if array.dtype == ID_DTYPE and (not array.size or array.min() >= 0):
+    if array.dtype == ID_DTYPE:
         return array if array.flags.carray else array.copy()  # another layout compiles again
-    bad = array > LARGEST_ID if array.dtype.kind == "u" else array < 0
+    if kind == "u":
+        _refuse_ids(array, array > LARGEST_ID, name)
+    return array.astype(ID_DTYPE)
+
+
+def _refuse_ids(array: NDArray[Any], bad: NDArray[np.bool_], name: str) -> None:
+    """Raise for the first id that is bad, if there is one."""
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
         value = int(array.reshape(-1)[row])
         where = f"{name}[{row}]" if array.ndim else name
-        raise InvalidArgumentError(f"{where} is {value}: ids are integers from 0 to 2**63 - 1")
-    return array.astype(ID_DTYPE)
+        raise InvalidArgumentError(f"{where} is {value}: {IDS_ARE}")
 
 
 def as_layers(value: ArrayLike, n: int, *, name: str) -> NDArray[np.uint64]:

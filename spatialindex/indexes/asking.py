@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spatialindex.constants import SLOT_DTYPE
+from spatialindex.constants import NDIMS, SLOT_DTYPE
 from spatialindex.execution import run_chunks
 from spatialindex.kernels.blocks import Best
 from spatialindex.kernels.decide import AMONG_BITS, INTERSECTS, SEEN, Ask
@@ -25,11 +25,13 @@ if TYPE_CHECKING:
 __all__ = ["ask_neighbours", "ask_region", "axes", "collect_best", "count_verdicts"]
 
 _NOBODY = np.empty(0, SLOT_DTYPE)
+_NO_LAYERS = np.uint64(0)
+_AXES = {ndim: (0,) * ndim for ndim in NDIMS}
 
 
 def axes(table: ObjectTable) -> tuple[int, ...]:
     """Return a tuple as long as there are dimensions: a compile-time constant for kernels."""
-    return (0,) * table.ndim
+    return _AXES[table.ndim]
 
 
 def ask_region(table: ObjectTable, region: Region) -> Ask:
@@ -50,7 +52,7 @@ def ask_region(table: ObjectTable, region: Region) -> Ask:
 def ask_neighbours(table: ObjectTable, slots: NDArray[np.int32], rule: int) -> Ask:
     """Bundle the question whom slots touch: the pair rule, decided on the covering boxes."""
     boxes = table.covers_of(slots)
-    return Ask(INTERSECTS, boxes, boxes, slots, np.uint64(0), rule, table.cover, table.state, True)
+    return Ask(INTERSECTS, boxes, boxes, slots, _NO_LAYERS, rule, table.cover, table.state, True)
 
 
 def count_verdicts(

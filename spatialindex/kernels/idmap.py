@@ -24,7 +24,7 @@ def _home(id_, last):
 
 @kernel
 def find_ids(keys, slots, ids, out):
-    """Write the slot of each id to int32 `out`, -1 where there is none.
+    """Write the slot of each id to int32 `out`, -1 where there is none, as for negative ones.
 
     Returns whether all are there, and whether ids ascend.
     """
@@ -36,8 +36,9 @@ def find_ids(keys, slots, ids, out):
         at = _home(ids[i], last)
         while keys[at] != ids[i] and keys[at] != -1:
             at = (at + 1) & last
-        out[i] = slots[at] if keys[at] == ids[i] else -1
-        is_there &= keys[at] == ids[i]
+        is_here = keys[at] == ids[i] and ids[i] >= 0
+        out[i] = slots[at] if is_here else -1
+        is_there &= is_here
     return is_there, ascend
 
 

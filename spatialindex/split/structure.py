@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
     _Within = tuple[int, int]  # a role, and the rule that pairs of its members need
     _Across = tuple[NDArray[np.int32], int, int]  # who asks, the role asked, and the rule
-    _Plan = tuple[int, int, list[_Within], list[_Across]]
+    _Plan = tuple[list[_Within], list[_Across]]
 
 __all__ = ["SplitStructure"]
 
@@ -92,7 +92,8 @@ class SplitStructure:
             role: make_part(name, chosen[role], self._views[role]) for role, name in ROLES.items()
         }
         self._router = Router(table, self.roles, self.parts)
-        self._planned: _Plan = (-1, 0, [], [])
+        self._plans: dict[int, _Plan] = {}  # by rule, of one version of the roles
+        self._planned = -1
 
     # -- keeping up ---------------------------------------------------------------------------
 
@@ -176,8 +177,7 @@ class SplitStructure:
 
     def in_question(self, rule: int) -> int:
         """Return how many objects pairs under a rule are looked for among, from scratch."""
-        roles = self.roles
-        return sum(roles.count(role) for role in ROLES if self._pairs_within(role, rule))
+        return sum(self.roles.count(role) for role, _ in self._plan(rule)[0])
 
     # -- which parts pairs can be in ----------------------------------------------------------
 
@@ -216,31 +216,35 @@ class SplitStructure:
             able = (codes & (RESTING | SLEEPING)) != RESTING
         return slots if able.all() else slots[able], rule & ~AMONG_BITS
 
-    def _plan(self, rule: int) -> tuple[list[_Within], list[_Across]]:
+    def _plan(self, rule: int) -> _Plan:
         """Return in which roles pairs can be, and who asks which part for pairs across.
 
         Each pair across parts is found once. The plan is good until somebody's code changes.
         """
+        if self._planned != self.roles.version:
+            self._plans, self._planned = {}, self.roles.version
+        plan = self._plans.get(rule)
+        if plan is None:
+            plan = self._plans[rule] = self._made_plan(rule)
+        return plan
+
+    def _made_plan(self, rule: int) -> _Plan:
+        """Make the plan for a rule."""
         roles = self.roles
-        version, known, within, across = self._planned
-        if version != roles.version or known != rule:
-            within = [
-                (role, rule & ~AMONG_BITS if role == DYNAMIC else rule)
-                for role in ROLES
-                if self._pairs_within(role, rule)
-            ]
-            across = []
-            for one, two in _ACROSS:
-                if roles.count(one) and roles.count(two):
-                    asking, asked = (
-                        (one, two) if roles.count(one) <= roles.count(two) else (two, one)
-                    )
-                    slots, needed = self._able(roles.members(asking), asked, rule)
-                    if asking == DYNAMIC:
-                        needed &= ~AMONG_BITS
-                    if len(slots):
-                        across.append((slots, asked, needed))
-            self._planned = roles.version, rule, within, across
+        within = [
+            (role, rule & ~AMONG_BITS if role == DYNAMIC else rule)
+            for role in ROLES
+            if self._pairs_within(role, rule)
+        ]
+        across = []
+        for one, two in _ACROSS:
+            if roles.count(one) and roles.count(two):
+                asking, asked = (one, two) if roles.count(one) <= roles.count(two) else (two, one)
+                slots, needed = self._able(roles.members(asking), asked, rule)
+                if asking == DYNAMIC:
+                    needed &= ~AMONG_BITS
+                if len(slots):
+                    across.append((slots, asked, needed))
         return within, across
 
     def _filled(self) -> list[Structure]:
@@ -253,12 +257,12 @@ class SplitStructure:
 
     def pairs(self, rule: int, *, limit: int, workers: int = 1) -> NDArray[np.int32]:
         """Find pairs within each part, and across parts from the smaller side."""
+        within, across = self._plan(rule)
         tasks: list[Callable[..., NDArray[np.int32]]] = [
-            partial(self.parts[role].pairs, needed) for role, needed in self._plan(rule)[0]
+            partial(self.parts[role].pairs, needed) for role, needed in within
         ]
         tasks += [
-            partial(self.parts[asked].touching, slots, needed)
-            for slots, asked, needed in self._plan(rule)[1]
+            partial(self.parts[asked].touching, slots, needed) for slots, asked, needed in across
         ]
         return _together(tasks, limit, workers)
 

@@ -24,6 +24,8 @@ __all__ = ["CellStore"]
 _FEW = 16  # slots of a table, one in so many, that are listed one by one
 _ROWS_ARE_SLOTS = np.empty(0, SLOT_DTYPE)
 _ONE_LAYOUT = np.empty(0, np.int16)
+_HASHED = np.empty(0, np.int64)
+_SPARE_BLOCKS = 64  # and as many as are needed, in arrays that are used again
 
 
 class CellStore:
@@ -47,6 +49,7 @@ class CellStore:
         self._coordinates = coordinates
         # slots that were given ranges since none had any; None when they are many
         self._listed: list[NDArray[np.int32]] | None = None
+        self.arrays = self._made(0, 0, np.empty((0, 2 * table.ndim), coordinates))
         self.reset()
 
     def reset(
@@ -57,47 +60,41 @@ class CellStore:
         `dense`, three lowest and three highest cells, gives each cell between them a place of its
         own; without it cells are hashed.
         """
-        ndim = self.table.ndim
         self._most_blocks = self._most_cells = 0  # in use since, as far as has been looked
-        meta = np.zeros(cells.META, np.int64)
-        meta[cells.FREE] = -1
-        meta[cells.LOWEST : cells.LOWEST + 3] = cells.LARGEST_CELL
-        meta[cells.LOWEST + 3 : cells.LOWEST + 6] = -cells.LARGEST_CELL
         if dense is None:
-            places = 1 << max(2 * n_cells, 16).bit_length()
+            places, bounds = 1 << max(2 * n_cells, 16).bit_length(), _HASHED
         else:
-            spans = dense[3:] - dense[:3] + 1
-            places = int(spans.prod())
-            meta[cells.IS_DENSE] = 1
-            meta[cells.ORIGIN : cells.ORIGIN + 3] = dense[:3]
-            meta[cells.STRIDE] = spans[1] * spans[2]
-            meta[cells.STRIDE + 1] = spans[2]
-        self.arrays = cells.GridArrays(
-            cells=np.full((places, ndim + 2), -1, self._coordinates),
+            places, bounds = int((dense[3:] - dense[:3] + 1).prod()), dense
+        # what is built anew in every frame has the size that it had, and takes the same memory
+        arrays, capacity, gone = self.arrays, len(self.table.slot_ids), _ROWS_ARE_SLOTS
+        is_fit = n_blocks <= len(arrays.slots) <= 2 * n_blocks + _SPARE_BLOCKS
+        if not is_fit or len(arrays.cells) != places:
+            arrays = self._made(places, n_blocks, arrays.ranges)
+        if len(arrays.ranges) != capacity:
+            shape = capacity, 2 * self.table.ndim
+            arrays = arrays._replace(ranges=np.full(shape, cells.ABSENT, self._coordinates))
+        elif self._listed is None:
+            arrays.ranges[:, 0] = cells.ABSENT
+        elif self._listed:
+            # few slots of a large table: these are taken out, nothing as large as it is written
+            gone = np.concatenate(self._listed) if len(self._listed) > 1 else self._listed[0]
+        cells.empty_cells(arrays, gone, bounds, axes(self.table))
+        self.arrays, self._listed = arrays, []
+
+    def _made(self, places: int, n_blocks: int, ranges: NDArray[Any]) -> cells.GridArrays:
+        """Make arrays of so many places for cells and so many blocks, which say nothing yet."""
+        ndim = self.table.ndim
+        return cells.GridArrays(
+            cells=np.empty((places, ndim + 2), self._coordinates),
             # kernels empty a block when they take it into use
             bounds=np.empty((n_blocks, 2 * ndim, LANES), np.float32),
             slots=np.empty((n_blocks, LANES), SLOT_DTYPE),
-            exact=np.zeros(n_blocks, np.uint8),
+            exact=np.empty(n_blocks, np.uint8),
             first=np.empty((n_blocks, ndim), np.uint8),
             link=np.empty(n_blocks, np.int32),
-            ranges=self._no_ranges(),
-            meta=meta,
+            ranges=ranges,
+            meta=np.empty(cells.META, np.int64),
         )
-
-    def _no_ranges(self) -> NDArray[Any]:
-        """Return ranges for all slots of the table, none of which is in any cell.
-
-        A grid of few slots of a large table, built anew in every frame, takes those few out instead
-        of writing an array as large as the table.
-        """
-        capacity, listed = len(self.table.slot_ids), self._listed
-        self._listed = []
-        if listed is not None and len(self.arrays.ranges) == capacity:
-            ranges = self.arrays.ranges
-            for slots in listed:
-                ranges[slots, 0] = cells.ABSENT
-            return ranges
-        return np.full((capacity, 2 * self.table.ndim), cells.ABSENT, self._coordinates)
 
     def _list(self, slots: NDArray[np.int32]) -> None:
         """Note that slots are given ranges."""

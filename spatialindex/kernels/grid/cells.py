@@ -99,6 +99,30 @@ def delete_cell(cells, meta, gap, dim):
 
 
 @kernel
+def empty_cells(grid, gone, dense, dim):
+    """Let no cell be occupied, no block be in use and no slot of `gone` have a range.
+
+    `dense`, int64, are the lowest cell and the highest of a dense grid, three numbers each; empty,
+    the grid is hashed.
+    """
+    cells, meta = grid.cells, grid.meta
+    cells[:, len(dim)] = -1
+    for i in range(gone.shape[0]):
+        grid.ranges[gone[i], 0] = ABSENT
+    meta[:] = 0
+    meta[FREE] = -1
+    for d in range(3):
+        meta[LOWEST + d] = LARGEST_CELL
+        meta[LOWEST + 3 + d] = -LARGEST_CELL
+    if dense.shape[0]:
+        meta[IS_DENSE] = 1
+        for d in range(3):
+            meta[ORIGIN + d] = dense[d]
+        meta[STRIDE + 1] = dense[5] - dense[2] + 1
+        meta[STRIDE] = (dense[4] - dense[1] + 1) * meta[STRIDE + 1]
+
+
+@kernel
 def note_ranges(meta, ranges, dim):
     """Keep account of how many cells a range has at most along each axis."""
     ndim = len(dim)
