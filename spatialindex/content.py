@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from spatialindex.objects import Changes
+    from spatialindex.changes import Changes
     from spatialindex.protocol import Parameter, Single, Structure
 
 __all__ = ["Content", "seen_layers"]

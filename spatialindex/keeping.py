@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from spatialindex.objects import Changes, ObjectTable
+    from spatialindex.changes import Changes
+    from spatialindex.objects import ObjectTable
 
 __all__ = ["KeptAnswers", "KeptPairs", "closed", "gathered", "marked", "opened"]
 

@@ -8,8 +8,7 @@ first id that would leave most of the table empty turns on a hash map::
     insert id 10**12        slot 3           map {0: 0, 1: 1, 2: 2, 10**12: 3}
     remove id 1             slot 1 is free   map {0: 0, 2: 2, 10**12: 3}
 
-Changes are noted a slot and coalesced until `take_changes` hands them out: a slot that is removed
-and used again arrives as removed *and* added, one added and removed in between does not arrive.
+Changes are noted until `take_changes` hands them out, see `spatialindex.changes`.
 
 All methods check everything before they change anything: a call that raises has changed nothing.
 The table does not know any structure, and nothing of it shrinks but by `clear`.
@@ -17,11 +16,11 @@ The table does not know any structure, and nothing of it shrinks but by `clear`.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
+from spatialindex.changes import ADDED, MOVED, RESTATED, PendingChanges, row_kernels
 from spatialindex.constants import (
     ALL,
     AMONG,
@@ -46,10 +45,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Changes", "Labels", "ObjectTable"]
+    from spatialindex.changes import Changes
 
-_ADDED, _REMOVED, _MOVED, _RESTATED, _TOUCHED = 1, 2, 4, 8, 128  # bits of a pending slot
-_KINDS = (_ADDED, _REMOVED, _MOVED, _RESTATED)  # as the fields of Changes
+__all__ = ["Labels", "ObjectTable"]
+
 _MANY = 8192  # slots whose arrays are worth reusing memory for
 _SPARE_SLOTS = 1024  # slots an identity table may leave empty whatever its size
 _LARGEST_LABEL = 2**32 - 1
@@ -57,22 +56,7 @@ _NO_BOXES = {ndim: np.empty((0, 2 * ndim)) for ndim in NDIMS}  # nothing is writ
 _NO_STATE = np.empty(0, STATE_DTYPE)
 _NO_IDS = np.empty(0, ID_DTYPE)
 _NO_SLOTS = np.empty(0, SLOT_DTYPE)
-_NO_CODES = np.empty(0, np.uint8)
 _NO_MEMBERS = np.empty((0, 2), SLOT_DTYPE)
-
-
-class Changes(NamedTuple):
-    """Slots that changed since the last time, coalesced: ascending int32 arrays.
-
-    A slot whose object was removed and that holds another one by now is in `removed` *and* in
-    `added`. A slot added and removed in between is in neither. Removals go first.
-    """
-
-    added: NDArray[np.int32]
-    removed: NDArray[np.int32]
-    moved: NDArray[np.int32]
-    restated: NDArray[np.int32]
-    """Slots whose layer, mask or flags changed; structures that keep no copy of them ignore it."""
 
 
 class Labels(NamedTuple):
@@ -116,12 +100,11 @@ class ObjectTable:
 
     def clear(self) -> None:
         """Forget all objects; the highest id given out stays."""
-        none = _NO_BOXES[self.ndim], _NO_STATE, _NO_IDS, _NO_CODES
+        none = _NO_BOXES[self.ndim], _NO_STATE, _NO_IDS, PendingChanges()
         # at once: an interrupt finds all of the objects here or none
         self.boxes, self.state, self.slot_ids, self._pending = none
         self.high = 0
         self._count = 0
-        self._touched: list[NDArray[np.int32]] = []
         # the hash map, used once ids are not dense any more
         self._is_mapped = False
         self._map_ids = _NO_IDS
@@ -154,13 +137,13 @@ class ObjectTable:
     @property
     def nbytes(self) -> int:
         """Memory in bytes."""
-        arrays = [self.boxes, self.state, self.slot_ids, self._pending, self._map_ids]
-        arrays += [self._map_slots, self._free]
+        arrays = [self.boxes, self.state, self.slot_ids, self._map_ids, self._map_slots]
+        arrays.append(self._free)
         if self._order is not None:
             arrays.append(self._order)
         if self._labels is not None:
             arrays += [self._labels.of, self._labels.names]
-        return sum(array.nbytes for array in arrays)
+        return self._pending.nbytes + sum(array.nbytes for array in arrays)
 
     # -- looking up ---------------------------------------------------------------------------
 
@@ -210,7 +193,7 @@ class ObjectTable:
             from spatialindex.kernels.idmap import find_ids
 
             return slots, *find_ids(self._map_ids, self._map_slots, ids, slots)
-        return slots, *_kernels().find_rows(self.slot_ids, self.high, ids, slots)
+        return slots, *row_kernels().find_rows(self.slot_ids, self.high, ids, slots)
 
     def ids_in(self, slots: NDArray[np.int32]) -> NDArray[np.int64]:
         """Return the ids in slots, of the same shape; -1 for slot -1. There is some object."""
@@ -312,26 +295,22 @@ class ObjectTable:
         self.next_id = max(self.next_id, largest + 1)
         self._order = self._labels = None
         if is_run:  # of ids never used before: nothing is pending of their slots
-            self._touched.append(slots)
-            self._pending[rows] = _ADDED | _TOUCHED
+            self._pending.note_run(slots, rows)
         else:
-            self._mark(slots, rows, _ADDED)
+            self._pending.note(slots, rows, ADDED)
         return ids
 
     def update(self, slots: NDArray[np.int32], boxes: NDArray[np.float64]) -> None:
         """Give slots, each once, new checked boxes."""
         rows = _as_rows(slots)
-        done = 0
         if rows is slots:
-            mark = np.uint8(_MOVED | _TOUCHED)
-            done = _kernels().move_rows(self.boxes, self._pending, slots, boxes, mark)
-            if done:
-                self._touched.append(slots[:done])
+            done = self._pending.move_rows(self.boxes, slots, boxes)
             if done == len(slots):
                 return
             slots = rows = slots[done:]
-        self.boxes[rows] = boxes[done:]
-        self._mark(slots, rows, _MOVED)
+            boxes = boxes[done:]
+        self.boxes[rows] = boxes
+        self._pending.note(slots, rows, MOVED)
 
     def remove(self, slots: NDArray[np.int32]) -> None:
         """Free slots, each once."""
@@ -347,12 +326,7 @@ class ObjectTable:
         self.slot_ids[rows] = -1
         self._count -= len(slots)
         self._order = self._labels = None
-        fresh = slots[self._pending[slots] == 0]
-        if len(fresh):
-            self._touched.append(fresh)
-        before = self._pending[slots]
-        was_new = (before & _ADDED) != 0
-        self._pending[slots] = np.where(was_new, before & _REMOVED, _REMOVED) | _TOUCHED
+        self._pending.note_removed(slots, rows)
 
     def set_state(self, slots: NDArray[np.int32], state: Mapping[str, Any]) -> None:
         """Change fields of the state of slots, each once; None leaves a field alone."""
@@ -366,7 +340,7 @@ class ObjectTable:
         for key, value in values.items():
             self.state[key][rows] = value
         if values:
-            self._mark(slots, rows, _RESTATED)
+            self._pending.note(slots, rows, RESTATED)
 
     # -- one object: the same without arrays, for calls that cost more than their work ------------
 
@@ -388,59 +362,21 @@ class ObjectTable:
         self._count += 1
         self.next_id = self.high = id_ + 1
         self._order = self._labels = None
-        self._mark_one(id_, _ADDED)
+        self._pending.note_one(id_, ADDED)
         return id_
 
     def update_one(self, slot: int, box: NDArray[np.float64]) -> None:
         """Give one slot a new checked box."""
         self.boxes[slot] = box
-        self._mark_one(slot, _MOVED)
-
-    def _mark_one(self, slot: int, bit: int) -> None:
-        """Note a change of one slot; a slot that is new stays just new."""
-        before = int(self._pending[slot])
-        if not before:
-            self._touched.append(np.array([slot], SLOT_DTYPE))
-        if bit == _ADDED or not before & _ADDED:
-            before |= bit
-        self._pending[slot] = before | _TOUCHED
+        self._pending.note_one(slot, MOVED)
 
     def note_moved(self, slots: NDArray[np.int32]) -> None:
         """Note that what slots cover, each once, has changed, whether their boxes have or not."""
-        self._mark(slots, slots, _MOVED)
+        self._pending.note(slots, slots, MOVED)
 
     def take_changes(self) -> Changes | None:
         """Hand out the changes since the last call, None when there are none."""
-        if not self._touched:
-            return None
-        slots = self._touched[0] if len(self._touched) == 1 else np.concatenate(self._touched)
-        self._touched = []
-        codes = np.empty(len(slots), np.uint8)
-        any_bits, all_bits, ascend = _kernels().take_codes(self._pending, slots, codes)
-        if not ascend:
-            order = np.argsort(slots, kind="stable")
-            slots, codes = slots[order], codes[order]
-        if any_bits == all_bits:  # one kind of change: nothing to take apart
-            nothing = slots[:0]
-            changes = [slots if any_bits & bit else nothing for bit in _KINDS]
-        else:
-            changes = [slots[(codes & bit) != 0] for bit in _KINDS]
-        return Changes(*changes)
-
-    def _mark(self, slots: NDArray[np.int32], rows: Any, bit: int) -> None:
-        """Note a change of slots; a slot that is new stays just new."""
-        if not len(slots):
-            return
-        before = self._pending[rows]
-        if not before.any():
-            self._touched.append(slots)
-            self._pending[rows] = bit | _TOUCHED
-            return
-        fresh = slots[before == 0]
-        if len(fresh):
-            self._touched.append(fresh)
-        note = bit if bit == _ADDED else np.where(before & _ADDED, 0, bit).astype(np.uint8)
-        self._pending[rows] = before | note | _TOUCHED
+        return self._pending.take()
 
     def _note_state(self, values: Mapping[str, NDArray[Any]]) -> None:
         """Remember which parts of the pair filter can matter from now on."""
@@ -484,8 +420,7 @@ class ObjectTable:
         self.high = int(live[-1]) + 1 if len(live) else 0
         if len(live):
             self.next_id = max(self.next_id, int(self.slot_ids.max()) + 1)
-        self._touched = []
-        self._pending = np.zeros(len(self.slot_ids), np.uint8)
+        self._pending = PendingChanges(len(self.slot_ids))
         self._order = self._labels = None
         self._map_ids = _NO_IDS
         if self._is_mapped:
@@ -561,11 +496,10 @@ class ObjectTable:
         state = np.zeros(capacity, STATE_DTYPE)
         slot_ids = np.empty(capacity, ID_DTYPE)
         slot_ids[old:] = -1
-        pending = np.zeros(capacity, np.uint8)
         if old:
-            boxes[:old], state[:old] = self.boxes, self.state
-            slot_ids[:old], pending[:old] = self.slot_ids, self._pending
-        self.boxes, self.state, self.slot_ids, self._pending = boxes, state, slot_ids, pending
+            boxes[:old], state[:old], slot_ids[:old] = self.boxes, self.state, self.slot_ids
+        self._pending.grow(capacity)  # first: it may have room for more slots than there are
+        self.boxes, self.state, self.slot_ids = boxes, state, slot_ids
         if self._is_mapped:
             free = np.empty(capacity, SLOT_DTYPE)
             free[: self._n_free] = self._free[: self._n_free]
@@ -582,14 +516,6 @@ class ObjectTable:
         self._map_slots = np.empty(size, SLOT_DTYPE)
         slots = self.live_slots()
         add_ids(self._map_ids, self._map_slots, self.slot_ids[slots], slots)
-
-
-@cache
-def _kernels() -> Any:
-    """Return the kernels of rows, which not everybody needs who imports this module."""
-    from spatialindex.kernels import rows
-
-    return rows
 
 
 def _any(values: NDArray[Any] | None) -> bool:

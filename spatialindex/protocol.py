@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
 
+from spatialindex.changes import Changes
 from spatialindex.constants import ALL, MAX_ROWS
-from spatialindex.objects import Changes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import spatialindex as si
+from spatialindex.changes import PendingChanges
 from spatialindex.keeping import KeptPairs
+from spatialindex.objects import ObjectTable
 
 NAMES = [entry.name for entry in si.structures() if 2 in entry.ndims]
 UNIT = [0.0, 0.0, 1.0, 1.0]
@@ -304,8 +306,16 @@ def test_number_of_dimensions_is_one_number():
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("where", ["_mark", "_note_state", "_allot", "_reserve"])
-def test_index_recovers_from_an_interrupted_change(name, where, monkeypatch):
+@pytest.mark.parametrize(
+    ("owner", "where"),
+    [
+        (ObjectTable, "_note_state"),
+        (ObjectTable, "_allot"),
+        (ObjectTable, "_reserve"),
+        (PendingChanges, "note"),
+    ],
+)
+def test_index_recovers_from_an_interrupted_change(name, owner, where, monkeypatch):
     index = si.create(name)
     index.insert(boxes(50))
     index.query(UNIT)
@@ -314,7 +324,7 @@ def test_index_recovers_from_an_interrupted_change(name, where, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(type(index._table), where, interrupted)
+        patch.setattr(owner, where, interrupted)
         with pytest.raises(KeyboardInterrupt):
             index.insert(boxes(500, seed=3), np.arange(500) + 10**9)
     index.validate()

@@ -30,7 +30,8 @@ from spatialindex.results import StructureStats
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from spatialindex.objects import Changes, ObjectTable
+    from spatialindex.changes import Changes
+    from spatialindex.objects import ObjectTable
     from spatialindex.protocol import Parameter, Region
     from spatialindex.results import PairCounts
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spatialindex.asked import balls, casts
+from spatialindex.changes import Changes
 from spatialindex.constants import ID_DTYPE, SLOT_DTYPE
 from spatialindex.errors import InvariantError, ResultTooLargeError
 from spatialindex.execution import NO_LIMIT, NO_ROWS, too_large
@@ -33,7 +34,6 @@ from spatialindex.kernels.roles import (
     STATIC,
     merge_best,
 )
-from spatialindex.objects import Changes
 from spatialindex.outlines import Outlines, outlines_of
 from spatialindex.protocol import Single
 from spatialindex.results import PairCounts, StructureStats

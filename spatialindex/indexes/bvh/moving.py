@@ -19,7 +19,8 @@ from spatialindex.indexes.bvh.structure import TreeStructure
 from spatialindex.kernels.tree import nodes
 
 if TYPE_CHECKING:
-    from spatialindex.objects import Changes, ObjectTable
+    from spatialindex.changes import Changes
+    from spatialindex.objects import ObjectTable
 
 __all__ = ["MovingTree"]
 

@@ -33,9 +33,10 @@ from spatialindex.results import StructureStats
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from spatialindex.changes import Changes
     from spatialindex.kernels.blocks import Best
     from spatialindex.kernels.decide import Ask
-    from spatialindex.objects import Changes, ObjectTable
+    from spatialindex.objects import ObjectTable
     from spatialindex.outlines import Outlines
     from spatialindex.protocol import Region
     from spatialindex.results import PairCounts

@@ -10,7 +10,6 @@ from spatialindex.constants import SLOT_DTYPE
 from spatialindex.indexes.asking import axes
 from spatialindex.kernels.grid import build, cells, members
 from spatialindex.kernels.simd import LANES
-from spatialindex.kernels.sorting import sort_keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -150,23 +149,25 @@ class CellStore:
         which: NDArray[np.int16] = _ONE_LAYOUT,
         fine: int = 0,
         dense: NDArray[np.int64] | None = None,
-    ) -> None:
-        """Make the cells and members of all slots of the table, cell by cell.
+    ) -> float:
+        """Make the cells and members of all slots of the table, cell by cell; return `crowding`.
 
         Layouts tell how cells become keys of at most `place` bits, see `choosing.key_layout`, and
         `which` which one a row has and where in its cell it begins, with `fine` bits, see
         `build.list_entries`.
         """
         dim = axes(self.table)
-        keys = np.empty(n_entries, np.uint64)
-        build.list_entries(ranges, layouts, which, place, fine, dim, keys)
+        keys, other = np.empty(n_entries, np.uint64), np.empty(n_entries, np.uint64)
         bits = place + (len(layouts) - 1).bit_length() + fine
-        keys = sort_keys(keys, np.empty_like(keys), 32, bits)
-        n_cells, n_blocks = build.count_cells(keys, fine)
-        self.reset(int(n_blocks) + len(slots) // 32, int(n_cells), dense)
+        is_other, n_cells, n_blocks, crowding = build.sort_entries(
+            ranges, layouts, which, place, fine, bits, dim, keys, other
+        )
+        self.reset(n_blocks + len(slots) // 32, n_cells, dense)
+        keys = other if is_other else keys
         self._list(slots)
         named = _ROWS_ARE_SLOTS if len(slots) == self.table.high else slots
         build.fill_cells(self.arrays, named, boxes, ranges, keys, layouts, place, fine, dim)
+        return float(crowding)
 
     def enter(
         self, slots: NDArray[np.int32], boxes: NDArray[np.float64], ranges: NDArray[Any]

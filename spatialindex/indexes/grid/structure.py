@@ -47,9 +47,10 @@ from spatialindex.results import StructureStats
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from spatialindex.changes import Changes
     from spatialindex.kernels.blocks import Best
     from spatialindex.kernels.decide import Ask
-    from spatialindex.objects import Changes, ObjectTable
+    from spatialindex.objects import ObjectTable
     from spatialindex.protocol import Region
     from spatialindex.results import PairCounts
 
@@ -217,9 +218,12 @@ class GridStructure(Answering):
         if bits > KEY_BITS or n_entries > min(_MOST_ENTRIES * n, 2**32 - 1) or n >= 2**29:
             store.reset(n, n, dense)
             store.enter(slots, boxes, ranges)
+            self._crowding = store.crowding()
         else:
-            store.build(slots, boxes, ranges, n_entries, layout[None], bits, dense=dense)
-        self._crowding = store.crowding()
+            layouts = layout[None]
+            self._crowding = store.build(
+                slots, boxes, ranges, n_entries, layouts, bits, dense=dense
+            )
         if found[0]:
             self._wide.change(added=slots[ranges[:, 0] == cells.WIDE])
             if not is_due and self._is_outgrown():

@@ -40,9 +40,10 @@ from spatialindex.results import StructureStats
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from spatialindex.changes import Changes
     from spatialindex.kernels.blocks import Best
     from spatialindex.kernels.decide import Ask
-    from spatialindex.objects import Changes, ObjectTable
+    from spatialindex.objects import ObjectTable
     from spatialindex.protocol import Region
     from spatialindex.results import PairCounts
 
@@ -166,10 +167,12 @@ class LevelStructure(Answering):
         if layouts is None or n >= 2**29:
             store.reset(n, n)
             store.enter(slots, boxes, placed.ranges)
+            self._crowding = store.crowding()
         else:
             which = (self._levels.index_of[placed.numbers] << FINE) | placed.begins
-            store.build(slots, boxes, placed.ranges, placed.n_entries, layouts, place, which, FINE)
-        self._crowding = store.crowding()
+            self._crowding = store.build(
+                slots, boxes, placed.ranges, placed.n_entries, layouts, place, which, FINE
+            )
 
     def _layouts(self) -> tuple[NDArray[np.int64] | None, int]:
         """Lay out keys of the cells of all levels, None when they do not fit, and their bits."""

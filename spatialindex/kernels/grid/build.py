@@ -10,10 +10,11 @@ import numpy as np
 
 from spatialindex.kernels.blocks import clear_lane
 from spatialindex.kernels.grid.cells import ENTRIES, USED_BLOCKS, WIDE, new_cell, note_ranges
-from spatialindex.kernels.jit import inner_kernel, kernel
+from spatialindex.kernels.jit import allocating_kernel, inner_kernel, kernel
 from spatialindex.kernels.simd import LANES, pack8, prefetch
+from spatialindex.kernels.sorting import sort_keys
 
-__all__ = ["KEY_BITS", "count_cells", "fill_cells", "lay_out_keys", "list_entries"]
+__all__ = ["KEY_BITS", "fill_cells", "lay_out_keys", "list_entries", "sort_entries"]
 
 KEY_BITS = 31
 """Bits that the key of a cell may have."""
@@ -106,23 +107,37 @@ def list_entries(ranges, layouts, which, place, fine, dim, keys):
                     k += 1
 
 
-@kernel
-def count_cells(keys, fine):
-    """Return (cells, blocks) that sorted entries fill."""
+@inner_kernel
+def _count_cells(keys, fine):
+    """Return (cells, blocks) that sorted entries fill, and how many share a cell on average."""
     shift = np.uint64(32 + fine)
     cells = 0
     blocks = 0
-    size = 0
-    before = np.uint64(0xFFFFFFFFFFFFFFFF)
-    for k in range(keys.shape[0]):
+    squares = 0.0
+    k = 0
+    while k < keys.shape[0]:
         cell = keys[k] >> shift
-        if cell != before:
-            cells += 1
-            blocks += (size + LANES - 1) // LANES
-            size = 0
-            before = cell
-        size += 1
-    return cells, blocks + (size + LANES - 1) // LANES
+        start = k
+        while k < keys.shape[0] and keys[k] >> shift == cell:
+            k += 1
+        size = k - start
+        cells += 1
+        blocks += (size + LANES - 1) // LANES
+        squares += np.float64(size) * size
+    return cells, blocks, squares / max(k, 1)
+
+
+@allocating_kernel
+def sort_entries(ranges, layouts, which, place, fine, bits, dim, keys, other):
+    """Write the entries of `list_entries` in the order of their cells to `keys` or `other`.
+
+    Their keys have `bits` bits. Returns whether to `other`, how many cells and blocks they fill,
+    and how many entries the cell of an entry has on average.
+    """
+    list_entries(ranges, layouts, which, place, fine, dim, keys)
+    found = sort_keys(keys, other, 32, bits)
+    cells, blocks, crowding = _count_cells(found, fine)
+    return found.ctypes.data != keys.ctypes.data, cells, blocks, crowding
 
 
 @kernel

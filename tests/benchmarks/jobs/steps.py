@@ -6,7 +6,8 @@ of n objects makes three worlds:
 *movers*   n static boxes and n/1000 that move, beside n/100 static ones and the same movers at the
            same density: what rests should not matter. The single grid has them with their flags,
            once as it comes and once with pairs from scratch; and without flags, as plain objects.
-*sleepers* a pile of n/100 objects, of which 95 % are asleep, beside the same pile awake.
+*sleepers* a pile of n/100 objects, of which 95 % are asleep, beside the same pile awake. Those not
+           asleep are together, as in engines, which wake what is touched, or scattered about.
 *giants*   n/20 moving bolts with a planet, a wall from end to end and a box where no cell can be,
            beside the bolts alone.
 
@@ -145,14 +146,19 @@ def _sleepers(settings: Settings, scene: Scene) -> list[Task]:
     n = max(_LEAST, scene.n // 100)
     boxes = generate("stack", n, scene.ndim, 1, settings.seed).frame(0).boxes
     rng = np.random.default_rng(settings.seed)
-    asleep = np.ones(len(boxes), np.bool_)
-    asleep[rng.permutation(len(boxes))[: max(1, int(_AWAKE * len(boxes)))]] = False
-    mostly = _World(boxes, np.flatnonzero(~asleep), settings.seed, asleep=asleep)
-    awake = _World(boxes, np.arange(len(boxes)), settings.seed)
+    few = max(1, int(_AWAKE * len(boxes)))
+    worlds = {"awake": _World(boxes, np.arange(len(boxes)), settings.seed)}
+    for words, order in (
+        ("95 % asleep, those awake together", np.argsort(boxes[:, 0], kind="stable")),
+        ("95 % asleep, those awake scattered", rng.permutation(len(boxes))),
+    ):
+        asleep = np.ones(len(boxes), np.bool_)
+        asleep[order[:few]] = False
+        worlds[words] = _World(boxes, np.flatnonzero(~asleep), settings.seed, asleep=asleep)
     tasks = [
         _task(settings, name, world, words, f"{name} awake")
         for name in (_SPLIT, _SINGLE)
-        for world, words in ((mostly, "95 % asleep"), (awake, "awake"))
+        for words, world in worlds.items()
     ]
     return [task for task in tasks if task is not None]
 
