@@ -17,6 +17,7 @@ from hypothesis.stateful import (
 
 import spatialindex as si
 from spatialindex import oracle
+from spatialindex.kernels.events import TO_SENSOR, compare_rows
 from spatialindex.kernels.roles import DYNAMIC
 from spatialindex.testing import Model
 from spatialindex.testing import strategies as draw
@@ -644,6 +645,48 @@ def test_a_tracker_tells_events_of_any_index():
     assert (began.tolist(), ended.tolist()) == ([[1, 2]], [[1, 2]])
     tracker.clear()
     assert tracker.update(index.pairs()).began.tolist() == [[1, 2]]
+
+
+def some_rows(rng, side, most):
+    rows = rng.integers(0, side, (int(rng.integers(0, most)), 2))
+    return np.unique(rows[rows[:, 0] < rows[:, 1]], axis=0).reshape(-1, 2)
+
+
+def told(rows, codes, others, other_codes, renewed):
+    """Return rows that others are not, or not by their code, contacts and pairs with sensors."""
+    known = {(*row, code) for row, code in zip(others.tolist(), other_codes.tolist(), strict=True)}
+    found = ([], [])
+    for row, code in zip(rows.tolist(), codes.tolist(), strict=True):
+        if (*row, code) not in known or not renewed.isdisjoint(row):
+            found[code].append(row)
+    return found
+
+
+@pytest.mark.parametrize("coded", [False, True])
+@pytest.mark.parametrize("again", [(), (1,), (0, 2, 5)])
+def test_rows_compared_are_differences_of_sets(again, coded):
+    rng = np.random.default_rng(len(again))
+    renewed = np.array(again, np.int64)
+    for round_ in range(60):
+        old = some_rows(rng, 9, 50)
+        # the same rows, all but one at either end or in between, others, and none at all
+        gone = rng.integers(0, max(len(old), 1), 1)
+        more = some_rows(rng, 9, 50)
+        new = (old, np.delete(old, gone[: len(old)], axis=0), old[1:], old[:-1], more)[round_ % 5]
+        codes = [TO_SENSOR * (rng.random(len(rows)) < 0.2 * coded) for rows in (old, new)]
+        codes = [code.astype(np.uint8) for code in codes]
+        began, sensor_began = told(new, codes[1], old, codes[0], set(again))
+        ended, sensor_ended = told(old, codes[0], new, codes[1], set(again))
+        expected = [began, ended, sensor_began, sensor_ended]
+        for room in (99, 2, 0):
+            out = [np.empty((room + 1, 2), np.int64) for _ in expected]
+            counts = np.empty(4, np.int64)
+            given = codes if coded else [np.empty(0, np.uint8)] * 2
+            compare_rows(old, given[0], new, given[1], renewed, *out, counts)
+            sizes = [len(rows) for rows in (began, sensor_began, ended, sensor_ended)]
+            assert counts.tolist() == sizes
+            for rows, wanted in zip(out, expected, strict=True):
+                assert rows[: min(room, len(wanted))].tolist() == wanted[:room]
 
 
 @pytest.mark.parametrize("protocol", [4, 5])

@@ -24,6 +24,7 @@ __all__ = [
 ]
 
 TO_SENSOR = 1
+_GROUP = 4  # rows compared at once: with eight, some changes among many cost a third more
 
 
 @kernel
@@ -114,18 +115,42 @@ def _is_in(ids, id_):
 
 
 @inner_kernel
-def _put(rows, i, code, contacts, sensors, counts, at):
-    """Count a row in ``counts[at]``, contacts, or ``counts[at + 1]``, and write it if it fits."""
-    if code & TO_SENSOR:
-        k = counts[at + 1]
-        counts[at + 1] = k + 1
-        if k < sensors.shape[0]:
-            sensors[k, 0], sensors[k, 1] = rows[i, 0], rows[i, 1]
+def _code(codes, i):
+    """Return the code of a row, 0 when there are none."""
+    return np.uint64(codes[i] & TO_SENSOR) if codes.shape[0] else np.uint64(0)
+
+
+@inner_kernel
+def _are_same(old, old_codes, new, new_codes, i, j):
+    """Tell if a group of rows from `i` on, and their codes, are those from `j` on."""
+    differ = np.int64(0)
+    for r in range(_GROUP):
+        p, q = i + np.uint64(r), j + np.uint64(r)
+        differ |= (old[p, 0] ^ new[q, 0]) | (old[p, 1] ^ new[q, 1])
+    if old_codes.shape[0]:
+        for r in range(_GROUP):
+            p, q = i + np.uint64(r), j + np.uint64(r)
+            differ |= np.int64((old_codes[p] ^ new_codes[q]) & TO_SENSOR)
+    return differ == 0
+
+
+@inner_kernel
+def _put(rows, i, code, is_told, contacts, sensors, n_contacts, n_sensors):
+    """Write a row behind the `n_contacts` or `n_sensors` that are there, by its code.
+
+    Returns how many there are then: `is_told`, 0 or 1, more of its kind. The last row of either
+    output is written whenever there is no room.
+    """
+    # written whether it is told or not: that costs less than a branch nobody can foresee
+    if code:
+        k = min(n_sensors, np.uint64(sensors.shape[0] - 1))
+        sensors[k, 0], sensors[k, 1] = rows[i, 0], rows[i, 1]
+        n_sensors += is_told
     else:
-        k = counts[at]
-        counts[at] = k + 1
-        if k < contacts.shape[0]:
-            contacts[k, 0], contacts[k, 1] = rows[i, 0], rows[i, 1]
+        k = min(n_contacts, np.uint64(contacts.shape[0] - 1))
+        contacts[k, 0], contacts[k, 1] = rows[i, 0], rows[i, 1]
+        n_contacts += is_told
+    return n_contacts, n_sensors
 
 
 @kernel
@@ -136,45 +161,49 @@ def compare_rows(
 
     All rows are ``(any, 2)`` int64, `old` and `new` in canonical order; codes are uint8, empty for
     contacts alone. `renewed`, ascending, are ids that mean something else now: their old pairs have
-    ended and their new ones begun, even if they are the same. `counts`, int64 ``(4,)``, becomes how
-    many began, began with a sensor, ended, and ended with one, whether there was room or not.
+    ended and their new ones begun, even if they are the same. Outputs have a row more than there is
+    room for. `counts`, int64 ``(4,)``, becomes how many began, began with a sensor, ended, and
+    ended with one, whether there was room or not.
     """
-    counts[:] = 0
-    n_old, n_new = old.shape[0], new.shape[0]
-    i = 0
-    j = 0
-    has_codes = old_codes.shape[0] > 0 and new_codes.shape[0] > 0
-    while i < n_old or j < n_new:
+    n_old, n_new = np.uint64(old.shape[0]), np.uint64(new.shape[0])
+    one, group = np.uint64(1), np.uint64(_GROUP)
+    i = j = np.uint64(0)
+    n_began = n_sensor_began = n_ended = n_sensor_ended = np.uint64(0)
+    while i < n_old and j < n_new:
         if not renewed.shape[0]:
-            # nearly all rows are in both
-            while i < n_old and j < n_new:
-                if old[i, 0] != new[j, 0] or old[i, 1] != new[j, 1]:
+            # mostly nearly all rows are in both
+            while i + group <= n_old and j + group <= n_new:
+                if not _are_same(old, old_codes, new, new_codes, i, j):
                     break
-                if has_codes and (old_codes[i] ^ new_codes[j]) & TO_SENSOR:
-                    break
-                i += 1
-                j += 1
-            if i == n_old and j == n_new:
-                break
-        is_before = j == n_new  # the row of `old` comes first
-        is_after = i == n_old
-        if not is_before and not is_after:
-            a, b = old[i, 0], new[j, 0]
-            is_before = a < b or (a == b and old[i, 1] < new[j, 1])
-            is_after = a > b or (a == b and old[i, 1] > new[j, 1])
-        was = np.int64(0)
-        now = np.int64(0)
-        if not is_after and old_codes.shape[0]:
-            was = np.int64(old_codes[i]) & TO_SENSOR
-        if not is_before and new_codes.shape[0]:
-            now = np.int64(new_codes[j]) & TO_SENSOR
-        is_same = not is_before and not is_after and was == now
-        if is_same and renewed.shape[0]:
-            is_same = not (_is_in(renewed, new[j, 0]) or _is_in(renewed, new[j, 1]))
-        if not is_same:
-            if not is_after:
-                _put(old, i, was, ended, sensor_ended, counts, 2)
-            if not is_before:
-                _put(new, j, now, began, sensor_began, counts, 0)
-        i += 0 if is_after else 1
-        j += 0 if is_before else 1
+                i += group
+                j += group
+        # where many are not, nobody can foresee which comes first: no branch depends on it
+        for _ in range(min(group, n_old - i, n_new - j)):
+            a, b = old[i, 0], old[i, 1]
+            c, d = new[j, 0], new[j, 1]
+            was, now = _code(old_codes, i), _code(new_codes, j)
+            # ids are not negative, so that no difference overflows
+            is_before = np.uint64(a - c - np.int64(b < d) < 0)  # the row of `old` comes first
+            is_after = np.uint64(c - a - np.int64(d < b) < 0)
+            differs = is_before | is_after | (was ^ now)
+            if renewed.shape[0] and not differs:
+                differs = np.uint64(_is_in(renewed, c) or _is_in(renewed, d))
+            left, came = differs & (one ^ is_after), differs & (one ^ is_before)
+            n_ended, n_sensor_ended = _put(
+                old, i, was, left, ended, sensor_ended, n_ended, n_sensor_ended
+            )
+            n_began, n_sensor_began = _put(
+                new, j, now, came, began, sensor_began, n_began, n_sensor_began
+            )
+            i += one ^ is_after
+            j += one ^ is_before
+    for r in range(i, n_old):
+        n_ended, n_sensor_ended = _put(
+            old, r, _code(old_codes, r), one, ended, sensor_ended, n_ended, n_sensor_ended
+        )
+    for r in range(j, n_new):
+        n_began, n_sensor_began = _put(
+            new, r, _code(new_codes, r), one, began, sensor_began, n_began, n_sensor_began
+        )
+    counts[0], counts[1] = n_began, n_sensor_began
+    counts[2], counts[3] = n_ended, n_sensor_ended

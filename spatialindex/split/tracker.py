@@ -164,7 +164,7 @@ class Comparison:
         room = self._room
         with opened(old.rows), opened(new.rows):
             while True:
-                out = [np.empty((n, 2), ID_DTYPE) for n in room]
+                out = [np.empty((n + 1, 2), ID_DTYPE) for n in room]
                 compare_rows(*old, *new, renewed, *out, counts)
                 began, sensor_began, ended, sensor_ended = counts.tolist()
                 sizes = [began, ended, sensor_began, sensor_ended]
