@@ -63,7 +63,7 @@ def test_rows_come_in_canonical_order_however_they_are_dealt(
 
 
 @pytest.mark.parametrize("dtype", [np.uint32, np.uint64])
-@pytest.mark.parametrize("n", [30, 3000, 20_000])
+@pytest.mark.parametrize("n", [30, 48, 49, 399, 400, 3000, 20_000])
 def test_keys_are_sorted_by_some_of_their_bits_and_stay_as_they_are_otherwise(n, dtype):
     rng = np.random.default_rng(n)
     for low, bits in ((0, 28), (8, 13), (0, 0), (3, 5)):

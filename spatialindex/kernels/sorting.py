@@ -30,6 +30,8 @@ __all__ = [
 
 _DIGIT = 12  # bits: 4096 counters stay in the nearest cache,
 _WIDE_DIGIT = 14  # but a pass less is worth more where keys are as many as these counters
+_NARROW_DIGIT = 8  # and where keys are few, most of the time would go into counters
+_FEW = 400  # keys below which it would: 150 keys of 28 bits take 1.7 instead of 2.2 us
 _SHORT = 48  # keys below which insertion beats counting
 
 
@@ -148,6 +150,8 @@ def sort_keys(keys, other, low, bits):
         sort_short(keys)
         return keys
     widest = _DIGIT if n < (1 << _WIDE_DIGIT) else _WIDE_DIGIT
+    if n < _FEW:
+        widest = _NARROW_DIGIT
     passes = (bits + widest - 1) // widest
     if passes == 0:
         return keys
