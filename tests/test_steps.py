@@ -683,7 +683,7 @@ def test_rows_compared_are_differences_of_sets(again, coded):
             counts = np.empty(4, np.int64)
             given = codes if coded else [np.empty(0, np.uint8)] * 2
             compare_rows(old, given[0], new, given[1], renewed, *out, counts)
-            sizes = [len(rows) for rows in (began, sensor_began, ended, sensor_ended)]
+            sizes = [len(rows) for rows in expected]
             assert counts.tolist() == sizes
             for rows, wanted in zip(out, expected, strict=True):
                 assert rows[: min(room, len(wanted))].tolist() == wanted[:room]

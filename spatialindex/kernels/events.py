@@ -162,7 +162,7 @@ def compare_rows(
     All rows are ``(any, 2)`` int64, `old` and `new` in canonical order; codes are uint8, empty for
     contacts alone. `renewed`, ascending, are ids that mean something else now: their old pairs have
     ended and their new ones begun, even if they are the same. Outputs have a row more than there is
-    room for. `counts`, int64 ``(4,)``, becomes how many began, began with a sensor, ended, and
+    room for. `counts`, int64 ``(4,)``, becomes how many began, ended, began with a sensor, and
     ended with one, whether there was room or not.
     """
     n_old, n_new = np.uint64(old.shape[0]), np.uint64(new.shape[0])
@@ -205,5 +205,5 @@ def compare_rows(
         n_began, n_sensor_began = _put(
             new, r, _code(new_codes, r), one, began, sensor_began, n_began, n_sensor_began
         )
-    counts[0], counts[1] = n_began, n_sensor_began
-    counts[2], counts[3] = n_ended, n_sensor_ended
+    counts[0], counts[1] = n_began, n_ended
+    counts[2], counts[3] = n_sensor_began, n_sensor_ended

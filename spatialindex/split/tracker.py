@@ -17,6 +17,7 @@ what it lies on.
 
 from __future__ import annotations
 
+from operator import gt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -166,13 +167,11 @@ class Comparison:
             while True:
                 out = [np.empty((n + 1, 2), ID_DTYPE) for n in room]
                 compare_rows(*old, *new, renewed, *out, counts)
-                began, sensor_began, ended, sensor_ended = counts.tolist()
-                sizes = [began, ended, sensor_began, sensor_ended]
-                larger = [max(pair) for pair in zip(room, sizes, strict=True)]
-                if larger == room:
+                sizes = counts.tolist()
+                if not any(map(gt, sizes, room)):
                     self._room = [max(2 * size, _FEW_EVENTS) for size in sizes]
                     return tuple([a[:n].copy() for a, n in zip(out, sizes, strict=True)])
-                room = larger
+                room = list(map(max, room, sizes))
 
 
 def _checked_rows(pairs: Any) -> NDArray[np.int64]:

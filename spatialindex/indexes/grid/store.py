@@ -169,26 +169,19 @@ class CellStore:
         build.fill_cells(self.arrays, named, boxes, ranges, keys, layouts, place, fine, dim)
         return float(crowding)
 
-    def enter(
-        self, slots: NDArray[np.int32], boxes: NDArray[np.float64], ranges: NDArray[Any]
-    ) -> None:
+    def enter(self, slots: NDArray[np.int32], ranges: NDArray[Any]) -> None:
         """Make slots, which are in no cell, members of the cells of their ranges."""
         cells.note_ranges(self.arrays.meta, ranges, axes(self.table))
         self._follow_table()
         self._list(slots)
-        self._with_room(members.enter_slots, slots, boxes, ranges)
+        self._with_room(members.enter_slots, slots, ranges)
 
     def leave(self, slots: NDArray[np.int32]) -> None:
         """Take slots out of their cells."""
         members.leave_slots(self.arrays, slots, axes(self.table))
 
     def move(
-        self,
-        slots: NDArray[np.int32],
-        boxes: NDArray[np.float64],
-        ranges: NDArray[Any],
-        *,
-        are_many: bool = False,
+        self, slots: NDArray[np.int32], ranges: NDArray[Any], *, are_many: bool = False
     ) -> None:
         """Move slots, which are in cells, to the cells of other ranges, none of them wide.
 
@@ -201,20 +194,16 @@ class CellStore:
             rows = np.empty(len(slots) + 1, np.int64)
             rows = rows[: members.choose_moves(self.arrays, slots, ranges, marks, rows, dim)]
             members.rewrite_lanes(self.arrays, marks, self.table.cover, dim)
-            slots, boxes, ranges = slots[rows], boxes[rows], ranges[rows]
-        self._with_room(members.move_slots, slots, boxes, ranges)
+            slots, ranges = slots[rows], ranges[rows]
+        self._with_room(members.move_slots, slots, ranges)
 
     def _with_room(
-        self,
-        kernel: Callable[..., int],
-        slots: NDArray[np.int32],
-        boxes: NDArray[np.float64],
-        ranges: NDArray[Any],
+        self, kernel: Callable[..., int], slots: NDArray[np.int32], ranges: NDArray[Any]
     ) -> None:
         """Run a kernel that stops for want of room until it has done all rows."""
-        done = 0
+        boxes, dim, done = self.table.cover, axes(self.table), 0
         while True:
-            done = kernel(self.arrays, slots, boxes, ranges, done, axes(self.table))
+            done = kernel(self.arrays, slots, boxes, ranges, done, dim)
             if done == len(slots):
                 return
             self._grow(ranges[done])

@@ -61,6 +61,7 @@ _LARGEST_EDGE = 1e300  # far above what holds any box
 _CROWDED = 128  # members of a cell among which one is searched for as long as it takes to move it
 _MOST_WIDE = 1 / 16  # of the objects wide in a dense grid of its own bounds: time for new bounds
 
+_EACH = np.empty(0, SLOT_DTYPE)  # no slots: each box
 _EVERYWHERE = np.array([-cells.LARGEST_CELL] * 3 + [cells.LARGEST_CELL] * 3, np.int64)
 
 
@@ -140,16 +141,18 @@ class GridStructure(Answering):
         self, boxes: NDArray[np.float64], edge: float, limits: NDArray[np.int64]
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Return the range of cells of each box, `WIDE` for those that do not fit, and totals."""
-        ranges = np.empty(boxes.shape, np.int32)
-        found = np.empty(8, np.int64)
-        dim = axes(self.table)
-        cells.cell_ranges(boxes, edge, self._max_cells, limits, dim, ranges, found)
+        ranges, found = np.empty(boxes.shape, np.int32), np.empty(8, np.int64)
+        options = self._max_cells, limits, axes(self.table)
+        cells.cell_ranges(boxes, _EACH, edge, *options, ranges, found)
         return ranges, found
 
-    def _present_ranges(self, boxes: NDArray[np.float64]) -> tuple[NDArray[np.int32], bool]:
-        """Return the range of cells of each box with the edge in use, and whether any is wide."""
+    def _present_ranges(self, slots: NDArray[np.int32]) -> tuple[NDArray[np.int32], bool]:
+        """Return the range of cells of each slot with the edge in use, and whether any is wide."""
         assert self.edge is not None  # there is one as soon as there is an object
-        ranges, found = self._ranges(boxes, self.edge, self._limits)
+        table = self.table
+        ranges, found = np.empty((len(slots), 2 * table.ndim), np.int32), np.empty(8, np.int64)
+        options = self._max_cells, self._limits, axes(table)
+        cells.cell_ranges(table.cover, slots, self.edge, *options, ranges, found)
         return ranges, bool(found[0])
 
     def apply(self, changes: Changes) -> None:
@@ -217,7 +220,7 @@ class GridStructure(Answering):
         # an entry has 29 bits for its row, and entries are counted in 32 bits while they are sorted
         if bits > KEY_BITS or n_entries > min(_MOST_ENTRIES * n, 2**32 - 1) or n >= 2**29:
             store.reset(n, n, dense)
-            store.enter(slots, boxes, ranges)
+            store.enter(slots, ranges)
             self._crowding = store.crowding()
         else:
             layouts = layout[None]
@@ -237,16 +240,14 @@ class GridStructure(Answering):
 
     def _add(self, slots: NDArray[np.int32]) -> None:
         """Take new slots in."""
-        boxes = self.table.covers_of(slots)
-        ranges, are_wide = self._present_ranges(boxes)
+        ranges, are_wide = self._present_ranges(slots)
         if are_wide:
             self._wide.change(added=slots[ranges[:, 0] == cells.WIDE])
-        self._store.enter(slots, boxes, ranges)
+        self._store.enter(slots, ranges)
 
     def _move(self, slots: NDArray[np.int32]) -> None:
         """Move slots between cells; those that were or become wide leave and enter."""
-        boxes = self.table.covers_of(slots)
-        ranges, are_wide = self._present_ranges(boxes)
+        ranges, are_wide = self._present_ranges(slots)
         if are_wide or len(self._wide):
             was_wide = self._store.is_wide(slots)
             if are_wide or was_wide.any():
@@ -256,9 +257,9 @@ class GridStructure(Answering):
                 self._remove(changed)
                 self._add(changed)
                 kept = ~(was_wide | is_wide)
-                slots, boxes, ranges = slots[kept], boxes[kept], ranges[kept]
+                slots, ranges = slots[kept], ranges[kept]
         are_many = len(slots) > self.sweep_share * len(self.table)
-        self._store.move(slots, boxes, ranges, are_many=are_many)
+        self._store.move(slots, ranges, are_many=are_many)
 
     # -- answering ----------------------------------------------------------------------------
 
@@ -445,7 +446,7 @@ class GridStructure(Answering):
         slots = self.table.live_slots()
         ranges = np.empty((0, 2 * self.table.ndim), np.int32)
         if len(slots):
-            ranges, _ = self._present_ranges(self.table.covers_of(slots))
+            ranges, _ = self._present_ranges(slots)
         wide = ranges[:, 0] == cells.WIDE
         self._wide.validate(slots[wide])
         check_members(self._store.arrays, self.table.cover, slots, ranges)

@@ -166,7 +166,7 @@ class LevelStructure(Answering):
         layouts, place = self._layouts()
         if layouts is None or n >= 2**29:
             store.reset(n, n)
-            store.enter(slots, boxes, placed.ranges)
+            store.enter(slots, placed.ranges)
             self._crowding = store.crowding()
         else:
             which = (self._levels.index_of[placed.numbers] << FINE) | placed.begins
@@ -200,18 +200,16 @@ class LevelStructure(Answering):
 
     def _add(self, slots: NDArray[np.int32]) -> None:
         """Take new slots in."""
-        boxes = self.table.covers_of(slots)
-        placed = self._place(boxes)
+        placed = self._place(self.table.covers_of(slots))
         self._levels.enter(placed.ranges, placed.numbers, placed.counts)
-        self._store.enter(slots, boxes, placed.ranges)
+        self._store.enter(slots, placed.ranges)
 
     def _move(self, slots: NDArray[np.int32]) -> None:
         """Move slots between cells, of one level or of two."""
-        boxes = self.table.covers_of(slots)
-        placed = self._place(boxes)
+        placed = self._place(self.table.covers_of(slots))
         before = self._present_levels(slots)
         self._levels.enter(placed.ranges, placed.numbers, placed.counts)
-        self._store.move(slots, boxes, placed.ranges)
+        self._store.move(slots, placed.ranges)
         self._levels.leave(before)
 
     # -- answering ----------------------------------------------------------------------------

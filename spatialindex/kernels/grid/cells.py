@@ -207,12 +207,13 @@ def clear_block(grid, block, dim):
 
 
 @kernel
-def cell_ranges(boxes, edge, max_cells, limits, dim, ranges, found):
-    """Write the range of cells of each box to ``ranges[i]``, `WIDE` where it is too much.
+def cell_ranges(boxes, slots, edge, max_cells, limits, dim, ranges, found):
+    """Write the range of cells of ``boxes[slots[i]]`` to ``ranges[i]``, `WIDE` if it is too much.
 
-    That is more than `max_cells` cells, or one beyond `limits`, int64 ``(6,)``: three lowest and
-    three highest. Writes to `found`, int64 ``(8,)``: how many are wide, how many memberships the
-    others have, and three lower and three upper bounds of their cells.
+    With `slots` empty, that of ``boxes[i]``. Too much is more than `max_cells` cells, or one beyond
+    `limits`, int64 ``(6,)``: three lowest and three highest. Writes to `found`, int64 ``(8,)``: how
+    many are wide, how many memberships the others have, and three lower and three upper bounds of
+    their cells.
     """
     ndim = len(dim)
     wide = 0
@@ -220,12 +221,13 @@ def cell_ranges(boxes, edge, max_cells, limits, dim, ranges, found):
     for d in range(3):
         found[2 + d] = LARGEST_CELL if d < ndim else 0
         found[5 + d] = -LARGEST_CELL if d < ndim else 0
-    for i in range(boxes.shape[0]):
+    for i in range(ranges.shape[0]):
+        row = np.int64(slots[i]) if slots.shape[0] else i
         covered = 1.0
         fits = True
         for d in range(ndim):
-            lower = np.floor(boxes[i, d] / edge)
-            upper = np.floor(boxes[i, ndim + d] / edge)
+            lower = np.floor(boxes[row, d] / edge)
+            upper = np.floor(boxes[row, ndim + d] / edge)
             fits &= (lower >= limits[d]) & (upper <= limits[3 + d])
             if not fits:
                 break

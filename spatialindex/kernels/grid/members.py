@@ -37,7 +37,7 @@ def _first_bits(grid, block, lane, slot, x, y, z, dim):
 
 
 @inner_kernel
-def _enter(grid, slot, boxes, i, x, y, z, dim):
+def _enter(grid, slot, boxes, x, y, z, dim):
     """Make a slot a member of a cell, which is created when it is new. There must be room."""
     ndim = len(dim)
     cells, meta = grid.cells, grid.meta
@@ -59,7 +59,7 @@ def _enter(grid, slot, boxes, i, x, y, z, dim):
         grid.link[block] = before
         cells[at, ndim] = block
         clear_block(grid, block, dim)
-    write_lane(grid.bounds, grid.slots, grid.exact, block, lane, slot, boxes, i, dim)
+    write_lane(grid.bounds, grid.slots, grid.exact, block, lane, slot, boxes, slot, dim)
     _first_bits(grid, block, lane, slot, x, y, z, dim)
     cells[at, ndim + 1] = size + 1
     meta[ENTRIES] += 1
@@ -124,8 +124,8 @@ def _has_room(grid, ranges, i, dim):
 def enter_slots(grid, slots, boxes, ranges, start, dim):
     """Make slots members of the cells of their ranges, from row `start` on.
 
-    Row `i` of `boxes` and `ranges` belongs to ``slots[i]``. Wide ones are only marked. Returns the
-    row it stopped at for want of room, or the number of slots.
+    Row `i` of `ranges` belongs to ``slots[i]``, whose box is in its row of `boxes`. Wide ones are
+    only marked. Returns the row it stopped at for want of room, or the number of slots.
     """
     ndim = len(dim)
     for i in range(start, slots.shape[0]):
@@ -141,7 +141,7 @@ def enter_slots(grid, slots, boxes, ranges, start, dim):
         for x in range(np.int64(ranges[i, 0]), np.int64(ranges[i, ndim]) + 1):
             for y in range(np.int64(ranges[i, 1]), np.int64(ranges[i, ndim + 1]) + 1):
                 for z in range(z0, z1 + 1):
-                    _enter(grid, slot, boxes, i, x, y, z, dim)
+                    _enter(grid, slot, boxes, x, y, z, dim)
     return slots.shape[0]
 
 
@@ -176,7 +176,8 @@ def move_slots(grid, slots, boxes, ranges, start, dim):
     """Move slots, all of them in cells, to new ranges that are not wide, from row `start` on.
 
     A slot leaves the cells it is not in any more, enters the new ones and is rewritten in those it
-    stays in. Returns the row it stopped at for want of room, or the number of slots.
+    stays in. Row `i` of `ranges` belongs to ``slots[i]``, whose box is in its row of `boxes`.
+    Returns the row it stopped at for want of room, or the number of slots.
     """
     ndim = len(dim)
     old = local_ints()
@@ -198,7 +199,8 @@ def move_slots(grid, slots, boxes, ranges, start, dim):
                         found = _find_member(grid, at, slot, dim)
                         block, lane = found // LANES, found % LANES
                         write_lane(
-                            grid.bounds, grid.slots, grid.exact, block, lane, slot, boxes, i, dim
+                            *(grid.bounds, grid.slots, grid.exact),
+                            *(block, lane, slot, boxes, slot, dim),
                         )
                         _first_bits(grid, block, lane, slot, x, y, z, dim)
                     else:
@@ -209,7 +211,7 @@ def move_slots(grid, slots, boxes, ranges, start, dim):
             for y in range(np.int64(new[1]), np.int64(new[ndim + 1]) + 1):
                 for z in range(z0, z1 + 1):
                     if not _holds_cell(old, x, y, z, dim):
-                        _enter(grid, slot, boxes, i, x, y, z, dim)
+                        _enter(grid, slot, boxes, x, y, z, dim)
     return slots.shape[0]
 
 
