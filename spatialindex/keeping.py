@@ -12,6 +12,7 @@ Options that mean the same in a table without sleepers or sensors share their ro
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -82,12 +83,18 @@ class KeptPairs:
         self, table: ObjectTable, marks: NDArray[np.uint8], found: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """Return the rows without marked members and with `found`, both in canonical order."""
-        from spatialindex.kernels.keeping import merge_kept
-
         out = np.empty((len(self.rows) + len(found) + 1, 2), ID_DTYPE)
         with opened(self.rows):
-            n = merge_kept(self.rows, table.member_slots(self.rows), marks, found, out)
+            n = _kernels().merge_kept(self.rows, table.member_slots(self.rows), marks, found, out)
         return out[:n]
+
+
+@cache
+def _kernels() -> Any:
+    """Return the kernels of kept pairs, which not everybody needs who imports this module."""
+    from spatialindex.kernels import keeping
+
+    return keeping
 
 
 def gathered(groups: list[NDArray[np.int32]]) -> NDArray[np.int32]:
@@ -101,12 +108,10 @@ def marked(
     groups: list[NDArray[np.int32]], table: ObjectTable
 ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
     """Return marks of the slots of groups, and those that hold an object, ascending."""
-    from spatialindex.kernels.keeping import mark_slots
-
     slots = gathered(groups)
     marks = np.zeros(max(len(table.slot_ids), 1), np.uint8)
     live = np.empty(len(slots) + 1, SLOT_DTYPE)
-    return marks, live[: mark_slots(slots, table.slot_ids, marks, live)]
+    return marks, live[: _kernels().mark_slots(slots, table.slot_ids, marks, live)]
 
 
 def closed(rows: NDArray[np.int64]) -> NDArray[np.int64]:

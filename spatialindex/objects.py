@@ -16,6 +16,7 @@ The table does not know any structure, and nothing of it shrinks but by `clear`.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -190,9 +191,7 @@ class ObjectTable:
         """Return the slot of each id, or -1, whether all are there, and whether ids ascend."""
         slots = np.empty(len(ids), SLOT_DTYPE)
         if self._is_mapped:
-            from spatialindex.kernels.idmap import find_ids
-
-            return slots, *find_ids(self._map_ids, self._map_slots, ids, slots)
+            return slots, *_map_kernels().find_ids(self._map_ids, self._map_slots, ids, slots)
         return slots, *row_kernels().find_rows(self.slot_ids, self.high, ids, slots)
 
     def ids_in(self, slots: NDArray[np.int32]) -> NDArray[np.int64]:
@@ -317,9 +316,7 @@ class ObjectTable:
         if not len(slots):
             return
         if self._is_mapped:
-            from spatialindex.kernels.idmap import remove_ids
-
-            remove_ids(self._map_ids, self._map_slots, self.slot_ids[slots])
+            _map_kernels().remove_ids(self._map_ids, self._map_slots, self.slot_ids[slots])
             self._free[self._n_free : self._n_free + len(slots)] = slots
             self._n_free += len(slots)
         rows = _as_rows(slots)
@@ -461,15 +458,13 @@ class ObjectTable:
                 self.high = max(self.high, largest + 1)
                 return ids.astype(SLOT_DTYPE)
             self._start_map()
-        from spatialindex.kernels.idmap import add_ids
-
         n_reused = min(n, self._n_free)
         reused = self._free[self._n_free - n_reused : self._n_free]
         fresh = np.arange(self.high, self.high + n - n_reused, dtype=SLOT_DTYPE)
         slots = np.concatenate([reused, fresh])
         self._reserve(self.high + len(fresh))
         self._reserve_map(self._count + n)
-        add_ids(self._map_ids, self._map_slots, ids, slots)
+        _map_kernels().add_ids(self._map_ids, self._map_slots, ids, slots)
         self._n_free -= n_reused
         self.high += len(fresh)
         return slots
@@ -507,15 +502,21 @@ class ObjectTable:
 
     def _reserve_map(self, entries: int) -> None:
         """Make room in the hash map, at most half full."""
-        from spatialindex.kernels.idmap import add_ids
-
         if len(self._map_ids) and 2 * entries <= len(self._map_ids):
             return  # a map without places could not be searched, not even for nothing
         size = 1 << (2 * max(entries, 8)).bit_length()
         self._map_ids = np.full(size, -1, ID_DTYPE)
         self._map_slots = np.empty(size, SLOT_DTYPE)
         slots = self.live_slots()
-        add_ids(self._map_ids, self._map_slots, self.slot_ids[slots], slots)
+        _map_kernels().add_ids(self._map_ids, self._map_slots, self.slot_ids[slots], slots)
+
+
+@cache
+def _map_kernels() -> Any:
+    """Return the kernels of the hash map, which hardly anybody needs."""
+    from spatialindex.kernels import idmap
+
+    return idmap
 
 
 def _any(values: NDArray[Any] | None) -> bool:

@@ -15,6 +15,7 @@ from spatialindex.constants import ALL, AMONG, ID_DTYPE, SENSORS
 from spatialindex.content import Content, seen_layers
 from spatialindex.errors import InvalidArgumentError, ResultTooLargeError
 from spatialindex.execution import NO_LIMIT, check_workers, rows_within, too_large
+from spatialindex.kernels.keeping import drop_repeats
 from spatialindex.naming import UNLABELLED, named_rows, row_labels
 from spatialindex.protocol import Region
 from spatialindex.states import is_integer
@@ -118,8 +119,6 @@ class Relations(Content):
         self, slots: NDArray[np.int32], marks: NDArray[np.uint8], rule: int, *, workers: int
     ) -> NDArray[np.int32]:
         """Return the pairs that slots are in, all of them marked, each once, as rows of slots."""
-        from spatialindex.kernels.keeping import drop_repeats
-
         structure: Any = self._structure
         most = self.max_rows
         if len(slots) > getattr(structure, "sweep_share", np.inf) * len(self._table):

@@ -17,6 +17,7 @@ what it lies on.
 
 from __future__ import annotations
 
+from functools import cache
 from operator import gt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -134,14 +135,12 @@ class CodedRows(NamedTuple):
 
     def merged(self, more: CodedRows) -> CodedRows:
         """Return these rows and others, none of which is among them."""
-        from spatialindex.kernels.events import merge_rows
-
         if not len(more.rows) or not len(self.rows):
             return more if len(more.rows) else self
         n = len(self.rows) + len(more.rows)
         out, codes = np.empty((n, 2), ID_DTYPE), np.empty(n, np.uint8)
         with opened(self.rows), opened(more.rows):
-            merge_rows(*self, *more, out, codes)
+            _kernels().merge_rows(*self, *more, out, codes)
         return CodedRows(closed(out), codes)
 
 
@@ -159,14 +158,12 @@ class Comparison:
         self, old: CodedRows, new: CodedRows, renewed: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], ...]:
         """Return what began, ended, began with a sensor and ended with one."""
-        from spatialindex.kernels.events import compare_rows
-
         counts = np.empty(4, np.int64)
         room = self._room
         with opened(old.rows), opened(new.rows):
             while True:
                 out = [np.empty((n + 1, 2), ID_DTYPE) for n in room]
-                compare_rows(*old, *new, renewed, *out, counts)
+                _kernels().compare_rows(*old, *new, renewed, *out, counts)
                 sizes = counts.tolist()
                 if not any(map(gt, sizes, room)):
                     self._room = [max(2 * size, _FEW_EVENTS) for size in sizes]
@@ -174,10 +171,16 @@ class Comparison:
                 room = list(map(max, room, sizes))
 
 
+@cache
+def _kernels() -> Any:
+    """Return the kernels of events, which not everybody needs who imports this module."""
+    from spatialindex.kernels import events
+
+    return events
+
+
 def _checked_rows(pairs: Any) -> NDArray[np.int64]:
     """Return rows of ids that nobody else writes into."""
-    from spatialindex.kernels.events import first_disorder
-
     array = np.asarray(pairs)
     if array.size == 0 and array.ndim < 3:
         return np.empty((0, 2), ID_DTYPE)
@@ -196,7 +199,7 @@ def _checked_rows(pairs: Any) -> NDArray[np.int64]:
             f"pairs[{row}] is {array[row].tolist()}: a pair is (a, b) of ids with a < b"
         )
     with opened(rows):
-        row = int(first_disorder(rows))
+        row = int(_kernels().first_disorder(rows))
     if row >= 0:
         raise InvalidArgumentError(
             f"pairs[{row}] is {rows[row].tolist()}, which does not come after "
