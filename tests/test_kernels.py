@@ -127,6 +127,8 @@ def used(name):
         lambda: index.insert(boxes[:200] * 2),
         lambda: index.remove(some),
         lambda: index.update(None, index.boxes() + 0.1),
+        lambda: index.set_state(index.ids[60:], asleep=True),
+        *[lambda: index.update(index.ids[:60:2], index.boxes(index.ids[:60:2]) + 0.01)] * 8,
     ]
     for frame in frames:
         frame()

@@ -19,6 +19,7 @@ import spatialindex as si
 from spatialindex import oracle
 from spatialindex.kernels.events import TO_SENSOR, compare_rows
 from spatialindex.kernels.roles import DYNAMIC
+from spatialindex.split import nearby
 from spatialindex.testing import Model
 from spatialindex.testing import strategies as draw
 from spatialindex.testing.answers import assert_same
@@ -501,9 +502,16 @@ def test_flags_that_are_none_are_refused():
 
 @pytest.mark.parametrize(
     ("roles", "ndim", "is_kept"),
-    [*((roles, ndim, None) for roles in ROLES for ndim in (2, 3)), ("default", 2, True)],
+    [
+        *((roles, ndim, None) for roles in ROLES for ndim in (2, 3)),
+        ("default", 2, True),
+        ("default", 2, False),
+        ("swept", 3, False),
+    ],
 )
-def test_events_of_many_steps_are_differences_of_pairs(roles, ndim, is_kept):
+def test_events_of_many_steps_are_differences_of_pairs(roles, ndim, is_kept, monkeypatch):
+    if is_kept is False:
+        monkeypatch.setattr(nearby, "SOONEST", 0)
     rng = np.random.default_rng(7)
     world = make(roles, ndim, is_kept=is_kept)
     n = 150
@@ -811,8 +819,17 @@ def step_machine(roles, ndim, is_kept):
 
 @pytest.mark.parametrize(
     ("roles", "ndim", "is_kept"),
-    [("default", 2, True), ("default", 3, None), ("scanned", 2, None), ("scanned", 3, True)],
+    [
+        ("default", 2, True),
+        ("default", 3, None),
+        ("default", 2, False),
+        ("scanned", 2, None),
+        ("scanned", 3, True),
+        ("scanned", 3, False),
+    ],
 )
-def test_steps_of_any_history_return_what_the_oracle_does(roles, ndim, is_kept):
+def test_steps_of_any_history_return_what_the_oracle_does(roles, ndim, is_kept, monkeypatch):
+    if is_kept is False:  # whom movers are near to is all that is
+        monkeypatch.setattr(nearby, "SOONEST", 0)
     machine = step_machine(roles, ndim, is_kept)
     run_state_machine_as_test(machine, settings=settings(stateful_step_count=25, max_examples=60))

@@ -163,6 +163,13 @@ def warm_up_steps(make: Callable[[], SplitIndex]) -> None:
         change()
         report = world.step()
         report.stats  # noqa: B018
+    # fewer move than rest, and stay about their places: their neighbours at rest are listed
+    world.set_state(ids[:40:2], static=True)
+    movers = world.ids[world.route() == "dynamic"]
+    places = world.boxes(movers)
+    for frame in range(8):
+        world.update(movers, places + 0.1 * (frame % 2))
+        world.step()
 
 
 def _boxes(n: int, ndim: int) -> NDArray[np.float64]:

@@ -3,6 +3,7 @@
 Every slot belongs to one part, so what parts answer is put together without looking for doubles::
 
     pairs     of the dynamic part, of the coarse one, and across: whom the fewer touch of the more
+    nearby    those at rest that what moves can touch: kept while nobody goes far (`split.nearby`)
     resting   static or asleep: pairs among themselves are not looked for unless they can count
     query     each part's rows, one after the other
     nearest   each part's best, merged; what one has found limits how far the next looks
@@ -37,6 +38,7 @@ from spatialindex.kernels.roles import (
 from spatialindex.outlines import Outlines, outlines_of
 from spatialindex.protocol import Single
 from spatialindex.results import PairCounts, StructureStats
+from spatialindex.split.nearby import Nearby
 from spatialindex.split.resting import RestNotes
 from spatialindex.split.routing import Router, Summary, make_part
 from spatialindex.split.views import ROLES, Roles, RoleView
@@ -48,9 +50,10 @@ if TYPE_CHECKING:
 
     from spatialindex.objects import ObjectTable
     from spatialindex.protocol import Region, Structure
+    from spatialindex.split.table import SweptTable
 
     _Within = tuple[int, int]  # a role, and the rule that pairs of its members need
-    _Across = tuple[NDArray[np.int32], int, int]  # who asks, the role asked, and the rule
+    _Across = tuple[NDArray[np.int32], int, int, int]  # who asks, their role, the asked one, rule
     _Plan = tuple[list[_Within], list[_Across]]
 
 __all__ = ["SplitStructure"]
@@ -66,7 +69,7 @@ class SplitStructure:
 
     Parameters
     ----------
-    table : ObjectTable
+    table : SweptTable
         Whose slots are indexed.
     static, dynamic, coarse : (str, dict)
         Name and parameters of each part's structure.
@@ -77,13 +80,13 @@ class SplitStructure:
 
     def __init__(
         self,
-        table: ObjectTable,
+        table: SweptTable,
         *,
         static: tuple[str, dict[str, Any]],
         dynamic: tuple[str, dict[str, Any]],
         coarse: tuple[str, dict[str, Any]],
     ) -> None:
-        self.table = table
+        self.table: ObjectTable = table
         self.roles = Roles(table)
         self.rest = RestNotes()
         chosen = {STATIC: static, DYNAMIC: dynamic, COARSE: coarse}
@@ -92,6 +95,7 @@ class SplitStructure:
             role: make_part(name, chosen[role], self._views[role]) for role, name in ROLES.items()
         }
         self._router = Router(table, self.roles, self.parts)
+        self._nearby = Nearby(table, self.roles, self.parts[STATIC])
         self._plans: dict[int, _Plan] = {}  # by rule, of one version of the roles
         self._planned = -1
 
@@ -124,15 +128,20 @@ class SplitStructure:
         """Hand each change to its part when nobody goes from one to another."""
         owner = found.all_bits & ROLE_BITS
         if owner == found.any_bits & ROLE_BITS:  # all are of one part
-            self.parts[owner].apply(changes)
+            self._tell(owner, changes)
             return
-        for role, part in self.parts.items():
+        for role in self.parts:
             mine = (codes & np.uint8(ROLE_BITS)) == role
             if mine.any():
                 moved = _those(changes.moved, slots, mine)
-                part.apply(
-                    Changes(_NO_SLOTS, _NO_SLOTS, moved, _those(changes.restated, slots, mine))
-                )
+                restated = _those(changes.restated, slots, mine)
+                self._tell(role, Changes(_NO_SLOTS, _NO_SLOTS, moved, restated))
+
+    def _tell(self, role: int, changes: Changes) -> None:
+        """Hand changes to the part of a role."""
+        if role == STATIC and any(map(len, (changes.added, changes.removed, changes.moved))):
+            self._nearby.forget()
+        self.parts[role].apply(changes)
 
     def _reroute(self, changes: Changes) -> None:
         """Hand each change to its part, and those who go from one to another to both."""
@@ -155,11 +164,11 @@ class SplitStructure:
             self.rebuild()
             return
         goes = _Going(slots, before, roles.codes[slots])
-        for role, part in self.parts.items():
+        for role in self.parts:
             gone = removed if len(removed) and (left == role).all() else removed[left == role]
             mine = goes.of(role, gone, changes)
             if any(map(len, mine)):
-                part.apply(mine)
+                self._tell(role, mine)
 
     def _note(self, slots: NDArray[np.int32], codes: NDArray[np.uint8]) -> None:
         """Note changed slots with the codes that they have or had."""
@@ -168,6 +177,7 @@ class SplitStructure:
     def rebuild(self) -> None:
         """Choose anew who belongs where and build all parts from the table."""
         self.rest.forget()
+        self._nearby.forget()
         slots = self.table.live_slots()
         self.roles.clear()
         codes = self._router.routed_afresh(slots)
@@ -244,7 +254,7 @@ class SplitStructure:
                 if asking == DYNAMIC:
                     needed &= ~AMONG_BITS
                 if len(slots):
-                    across.append((slots, asked, needed))
+                    across.append((slots, asking, asked, needed))
         return within, across
 
     def _filled(self) -> list[Structure]:
@@ -261,9 +271,10 @@ class SplitStructure:
         tasks: list[Callable[..., NDArray[np.int32]]] = [
             partial(self.parts[role].pairs, needed) for role, needed in within
         ]
-        tasks += [
-            partial(self.parts[asked].touching, slots, needed) for slots, asked, needed in across
-        ]
+        for slots, asking, asked, needed in across:
+            is_near = (asking, asked) == (DYNAMIC, STATIC)
+            part = self._nearby if is_near else self.parts[asked]
+            tasks.append(partial(part.touching, slots, needed))
         return _together(tasks, limit, workers)
 
     def touching(
@@ -367,7 +378,7 @@ class SplitStructure:
         """Add up what the parts count; of pairs across parts, met are those that overlap."""
         within, across = self._plan(rule)
         counts = [self.parts[role].count_pairs(rule) for role, _ in within]
-        for slots, asked, _ in across:
+        for slots, _, asked, _ in across:
             count = partial(self._count_touching, slots, self.parts[asked])
             met = count(0)
             counts.append(count_verdicts(count, rule, visits=met, candidates=met))
@@ -389,7 +400,7 @@ class SplitStructure:
     @property
     def nbytes(self) -> int:
         """Memory in bytes."""
-        noted = self.roles.nbytes + self.rest.nbytes
+        noted = self.roles.nbytes + self.rest.nbytes + self._nearby.nbytes
         return noted + sum(part.nbytes for part in self.parts.values())
 
     def outlines(self) -> Outlines:
@@ -424,6 +435,7 @@ class SplitStructure:
             if self.roles.count(role) != len(members):
                 raise InvariantError(f"split: the number of {name} slots is not the one counted")
             self.parts[role].validate()
+        self._nearby.validate()
 
 
 class _Going:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["SweptTable"]
 
 _NO_FLAGS = np.empty(0, np.bool_)
+_NO_SLOTS = np.empty(0, SLOT_DTYPE)
 
 
 class SweptTable(ObjectTable):
@@ -52,6 +53,10 @@ class SweptTable(ObjectTable):
     def is_swept(self) -> bool:
         """Whether the cover of a slot may be larger than its box."""
         return bool(self._swept)
+
+    def swept_slots(self) -> NDArray[np.int32]:
+        """Return the slots whose cover may be larger than their box, ascending, int32."""
+        return np.unique(np.concatenate(self._swept)) if self._swept else _NO_SLOTS
 
     @property
     def nbytes(self) -> int:
@@ -132,7 +137,7 @@ class SweptTable(ObjectTable):
     def settle(self) -> None:
         """Let all hulls shrink to the present boxes, as after a step."""
         if self._swept:
-            slots = np.unique(np.concatenate(self._swept))
+            slots = self.swept_slots()
             self._shrink(slots[self.slot_ids[slots] >= 0])
             self._swept = []
 
