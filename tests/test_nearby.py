@@ -294,10 +294,10 @@ def test_validate_finds_a_list_that_lacks_somebody():
     world.check()
     slots = world.nearby._lists.slots
     slots[0, 0], was = slots[1, 0], slots[0, 0]
-    with pytest.raises(si.InvariantError, match="list of neighbours of slot"):
+    with pytest.raises(si.InvariantError, match="not of all that are near"):
         world.split.validate()
     slots[0, 0] = was
     world.split.validate()
     world.nearby._lists.bounds[0, 0, 0] += 100
-    with pytest.raises(si.InvariantError, match=r"of slot [0-9]+ is elsewhere by now"):
+    with pytest.raises(si.InvariantError, match="is elsewhere than lists"):
         world.split.validate()

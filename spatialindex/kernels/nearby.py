@@ -13,24 +13,7 @@ from spatialindex.kernels.blocks import aim_at_region, hits_of_block, write_lane
 from spatialindex.kernels.jit import kernel
 from spatialindex.kernels.simd import LANES, local_floats, overlap8
 
-__all__ = ["begin_lists", "fatten", "fill_lists", "part_askers", "scan_lists"]
-
-
-@kernel
-def fatten(boxes, share, dim):
-    """Give boxes a margin of that share of their mean edge, in all directions.
-
-    The same in all: a box may be flat in one of them and not rest there.
-    """
-    ndim = len(dim)
-    for i in range(boxes.shape[0]):
-        total = 0.0
-        for d in range(ndim):
-            total += boxes[i, ndim + d] - boxes[i, d]
-        margin = share * total / ndim
-        for d in range(ndim):
-            boxes[i, d] -= margin
-            boxes[i, ndim + d] += margin
+__all__ = ["begin_lists", "fill_lists", "part_askers", "scan_lists"]
 
 
 @kernel

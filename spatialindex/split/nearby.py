@@ -12,8 +12,8 @@ one can touch, also that of another object in the same slot. Layers, masks and f
 each time. So a list is good until somebody in the part comes, goes or moves; then all are dropped.
 
 Making lists costs as much as asking with the boxes themselves in several calls. So they are made
-when nobody in the part has changed for some calls, and made anew when most boxes have left them.
-When they have not lasted for long enough, the next ones have to wait for twice as many calls.
+when nobody in the part has changed for some calls, and dropped when many have left their fat
+boxes. When they have not paid by then, the next ones have to wait for twice as many calls.
 
 Verlet, "Computer Experiments on Classical Fluids" (Physical Review 159, 1967) has such lists of
 particles; the fat boxes are those of the dynamic trees of Bullet and Box2D.
@@ -25,13 +25,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from spatialindex import oracle
 from spatialindex.constants import ALL, SLOT_DTYPE
 from spatialindex.errors import InvariantError, ResultTooLargeError
 from spatialindex.execution import collect_rows
 from spatialindex.indexes.asking import ask_neighbours, axes
 from spatialindex.kernels.decide import INTERSECTS
-from spatialindex.kernels.nearby import begin_lists, fatten, fill_lists, part_askers, scan_lists
-from spatialindex.kernels.roles import ROLE_BITS, STATIC
+from spatialindex.kernels.nearby import begin_lists, fill_lists, part_askers, scan_lists
+from spatialindex.kernels.roles import ROLE_BITS, STATIC, longest_edges
 from spatialindex.kernels.simd import LANES
 from spatialindex.protocol import Region
 
@@ -47,10 +48,11 @@ __all__ = ["Nearby"]
 SOONEST = 4
 """Calls without a change in the part before lists are made, unless earlier ones did not last."""
 
-_MARGIN = 0.5  # of the mean edge, on each side
+_MARGIN = 0.75  # of the median of the longest edges, on each side
 _MOST_NEAR = 64  # a list, on average
+_MOST_STALE = 1 / 3  # of the askers: with more, lists save nothing
 _LATEST = 256  # calls without a change: the most that are waited for
-_WORTH_MAKING = 20  # calls after which lists have saved more than they cost
+_COST = 8  # askers spared the way to the part that a list costs, and one more a slot in it
 
 
 class _Lists(NamedTuple):
@@ -90,7 +92,8 @@ class Nearby:
     def _start(self) -> None:
         self._lists: _Lists | None = None  # swapped as a whole
         self._wait = SOONEST  # calls without a change before lists are made
-        self._calls = 0  # since the last change, or since lists were made
+        self._calls = 0  # since the last change, or since lists were dropped
+        self._spared = 0  # askers that had lists, less as many others, since these were made
 
     def __getstate__(self) -> dict[str, Any]:
         # a thread that asks for pairs while this is copied may be making lists
@@ -108,14 +111,18 @@ class Nearby:
 
     def forget(self) -> None:
         """Drop all lists: somebody in the part comes, goes or moves."""
-        if self._lists is not None:
-            self._drop()
         self._calls = 0
+        if self._lists is not None:
+            self._drop(self._lists)
 
-    def _drop(self) -> None:
-        """Drop all lists; others come sooner or later as these were worth making or not."""
+    def _drop(self, lists: _Lists) -> None:
+        """Drop lists; others come sooner or later as these were worth making or not."""
         self._lists = None
-        is_worth = self._calls >= _WORTH_MAKING
+        self._calls = 0
+        self._put_off(is_worth=self._spared >= lists.n_near + _COST * len(lists.fat))
+
+    def _put_off(self, *, is_worth: bool) -> None:
+        """Wait for longer and longer before lists are made, as long as they are not worth it."""
         self._wait = SOONEST if is_worth else min(2 * self._wait, _LATEST)
 
     def touching(
@@ -123,28 +130,28 @@ class Nearby:
     ) -> NDArray[np.int32]:
         """Ask with each slot's box, as the part itself does."""
         lists = self._lists
-        if lists is None and self._calls >= self._wait:
-            lists = self._made(slots, workers)
-        self._calls += 1
+        if lists is None:
+            self._calls += 1
+            if self._calls > self._wait:
+                self._calls = 0
+                lists = self._lists = self._made(slots, workers)
         if lists is None:
             return self._part.touching(slots, rule, limit=limit, workers=workers)
         return self._by_lists(lists, slots, rule, limit=limit, workers=workers)
 
     def _made(self, slots: NDArray[np.int32], workers: int) -> _Lists | None:
         """Make lists for slots, if there can be any, and return them."""
-        self._calls = 0
         table, part = self._table, self._part
         # regions are decided on the present boxes, and do not see what is on no layer
         swept = self._roles.codes[table.swept_slots()] & ROLE_BITS
         if (swept == STATIC).any() or not table.sees_all(ALL):
             return None
-        fat = table.covers_of(slots)
-        fatten(fat, _MARGIN, axes(table))
+        fat = self._fat_boxes(slots)
         limit = _MOST_NEAR * len(slots)
         try:
             found = part.query(Region(INTERSECTS, fat, fat, ALL), limit=limit, workers=workers)
         except ResultTooLargeError:
-            self._drop()
+            self._put_off(is_worth=False)
             return None
         rows = np.full(len(table.slot_ids), -1, SLOT_DTYPE)
         rows[slots] = np.arange(len(slots), dtype=SLOT_DTYPE)
@@ -157,8 +164,24 @@ class Nearby:
         )
         counts = np.zeros(len(slots), SLOT_DTYPE)
         fill_lists(found, starts, counts, *blocks, table.cover, axes(table))
-        self._lists = _Lists(rows, fat, starts, *blocks, len(found))
-        return self._lists
+        self._spared = 0
+        return _Lists(rows, fat, starts, *blocks, len(found))
+
+    def _fat_boxes(self, slots: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return the boxes of slots with the same margin all around.
+
+        Small ones go as far as others, and flat ones in all directions.
+        """
+        table, ndim = self._table, self._table.ndim
+        edges = np.empty(len(slots))
+        longest_edges(table.cover, slots, axes(table), edges)
+        edges.partition(len(slots) // 2)
+        margin = _MARGIN * edges[len(slots) // 2]
+        fat = table.covers_of(slots)
+        with np.errstate(over="ignore"):
+            fat[:, :ndim] -= margin
+            fat[:, ndim:] += margin
+        return fat
 
     def _by_lists(
         self, lists: _Lists, slots: NDArray[np.int32], rule: int, *, limit: int, workers: int
@@ -167,10 +190,11 @@ class Nearby:
         table, dim = self._table, axes(self._table)
         listed, stale = np.empty_like(slots), np.empty_like(slots)
         n = int(part_askers(slots, lists.rows, lists.fat, table.cover, dim, listed, stale))
-        if 2 * n < len(slots):
-            self._drop()
-            self._calls = 0
+        n_stale = len(slots) - n
+        if n_stale > _MOST_STALE * len(slots):
+            self._drop(lists)
             return self._part.touching(slots, rule, limit=limit, workers=workers)
+        self._spared += n - n_stale
         ask = ask_neighbours(table, listed[:n], rule)
         blocks = (lists.bounds, lists.slots, lists.exact, lists.starts, lists.rows)
 
@@ -178,10 +202,10 @@ class Nearby:
             return int(scan_lists(*blocks, ask, start, stop, out, limit, dim))
 
         found = collect_rows(fill, n, limit=limit, workers=workers, guess=lists.n_near)
-        if n == len(slots):
+        if not n_stale:
             return found
         left = limit - len(found)
-        others = self._part.touching(stale[: len(slots) - n], rule, limit=left, workers=workers)
+        others = self._part.touching(stale[:n_stale], rule, limit=left, workers=workers)
         return np.concatenate([found, others])
 
     def validate(self) -> None:
@@ -190,19 +214,18 @@ class Nearby:
         if lists is None:
             return
         members = self._part.table.live_slots()
-        covers = table.covers_of(members)
-        for slot in np.flatnonzero(lists.rows >= 0):
-            row = lists.rows[slot]
-            fat = lists.fat[row]
-            met = (fat[:ndim] <= covers[:, ndim:]) & (covers[:, :ndim] <= fat[ndim:])
-            blocks = slice(lists.starts[row], lists.starts[row + 1])
-            near = lists.slots[blocks].reshape(-1)
-            bounds = np.moveaxis(lists.bounds[blocks], 1, 2).reshape(-1, 2 * ndim)[near >= 0]
-            near = near[near >= 0]
-            if not np.array_equal(np.sort(near), members[met.all(axis=1)]):
-                raise InvariantError(f"split: the list of neighbours of slot {slot} is not theirs")
-            boxes = table.covers_of(near)
-            if (bounds[:, :ndim] > boxes[:, :ndim]).any() or (
-                bounds[:, ndim:] < boxes[:, ndim:]
-            ).any():
-                raise InvariantError(f"split: a neighbour of slot {slot} is elsewhere by now")
+        near = oracle.query(members, table.covers_of(members), None, lists.fat)
+        of = np.repeat(np.arange(len(lists.fat)), LANES * np.diff(lists.starts))
+        slots = lists.slots.reshape(-1)
+        filled = np.flatnonzero(slots >= 0)
+        filled = filled[np.lexsort((slots[filled], of[filled]))]
+        if not np.array_equal(np.column_stack([of, slots])[filled], near):
+            raise InvariantError("split: a list of neighbours is not of all that are near")
+        bounds = np.moveaxis(lists.bounds, 1, 2).reshape(-1, 2 * ndim)[filled]
+        covers = table.covers_of(slots[filled])
+        outside = (bounds[:, :ndim] > covers[:, :ndim]) | (bounds[:, ndim:] < covers[:, ndim:])
+        if outside.any():
+            slot = slots[filled][np.argmax(outside.any(axis=1))]
+            raise InvariantError(
+                f"split: slot {slot} is elsewhere than lists of neighbours have it"
+            )
