@@ -7,6 +7,7 @@ from spatialindex.indexes.grid.choosing import key_layout
 from spatialindex.kernels.grid.build import list_entries
 
 NO_LAYOUTS = np.empty(0, np.int16)
+NO_SLOTS = np.empty(0, np.int32)
 
 
 def keys_of(lowest, highest):
@@ -19,7 +20,7 @@ def keys_of(lowest, highest):
     cells = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, ndim)
     keys = np.empty(len(cells), np.uint64)
     ranges = np.hstack([cells, cells])
-    list_entries(ranges, layout[None], NO_LAYOUTS, bits, 0, (0,) * ndim, keys)
+    list_entries(NO_SLOTS, ranges, layout[None], NO_LAYOUTS, bits, 0, (0,) * ndim, keys)
     return cells, (keys >> np.uint64(32)).astype(np.int64), bits
 
 

@@ -141,7 +141,6 @@ class CellStore:
     def build(
         self,
         slots: NDArray[np.int32],
-        boxes: NDArray[np.float64],
         ranges: NDArray[Any],
         n_entries: int,
         layouts: NDArray[np.int64],
@@ -156,17 +155,17 @@ class CellStore:
         `which` which one a row has and where in its cell it begins, with `fine` bits, see
         `build.list_entries`.
         """
-        dim = axes(self.table)
+        table, dim = self.table, axes(self.table)
+        named = _ROWS_ARE_SLOTS if len(slots) == table.high else slots
         keys, other = np.empty(n_entries, np.uint64), np.empty(n_entries, np.uint64)
         bits = place + (len(layouts) - 1).bit_length() + fine
         is_other, n_cells, n_blocks, crowding = build.sort_entries(
-            ranges, layouts, which, place, fine, bits, dim, keys, other
+            named, ranges, layouts, which, place, fine, bits, dim, keys, other
         )
         self.reset(n_blocks + len(slots) // 32, n_cells, dense)
         keys = other if is_other else keys
         self._list(slots)
-        named = _ROWS_ARE_SLOTS if len(slots) == self.table.high else slots
-        build.fill_cells(self.arrays, named, boxes, ranges, keys, layouts, place, fine, dim)
+        build.fill_cells(self.arrays, named, table.cover, ranges, keys, layouts, place, fine, dim)
         return float(crowding)
 
     def enter(self, slots: NDArray[np.int32], ranges: NDArray[Any]) -> None:

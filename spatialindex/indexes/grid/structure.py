@@ -138,21 +138,26 @@ class GridStructure(Answering):
         return choose_dense(boxes, edge, self._world, is_free=self._cell_size is None)
 
     def _ranges(
-        self, boxes: NDArray[np.float64], edge: float, limits: NDArray[np.int64]
+        self,
+        boxes: NDArray[np.float64],
+        edge: float,
+        limits: NDArray[np.int64],
+        slots: NDArray[np.int32] | None = None,
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return the range of cells of each box, `WIDE` for those that do not fit, and totals."""
-        ranges, found = np.empty(boxes.shape, np.int32), np.empty(8, np.int64)
+        """Return the range of cells of each box, or of each slot's, and totals.
+
+        `WIDE` for those that do not fit.
+        """
+        n, rows = (len(boxes), _EACH) if slots is None else (len(slots), slots)
+        ranges, found = np.empty((n, boxes.shape[1]), np.int32), np.empty(8, np.int64)
         options = self._max_cells, limits, axes(self.table)
-        cells.cell_ranges(boxes, _EACH, edge, *options, ranges, found)
+        cells.cell_ranges(boxes, rows, edge, *options, ranges, found)
         return ranges, found
 
     def _present_ranges(self, slots: NDArray[np.int32]) -> tuple[NDArray[np.int32], bool]:
         """Return the range of cells of each slot with the edge in use, and whether any is wide."""
         assert self.edge is not None  # there is one as soon as there is an object
-        table = self.table
-        ranges, found = np.empty((len(slots), 2 * table.ndim), np.int32), np.empty(8, np.int64)
-        options = self._max_cells, self._limits, axes(table)
-        cells.cell_ranges(table.cover, slots, self.edge, *options, ranges, found)
+        ranges, found = self._ranges(self.table.cover, self.edge, self._limits, slots)
         return ranges, bool(found[0])
 
     def apply(self, changes: Changes) -> None:
@@ -193,9 +198,9 @@ class GridStructure(Answering):
         table, store = self.table, self._store
         slots = table.live_slots()
         n = len(slots)
-        boxes = table.cover[:n] if n == table.high else table.covers_of(slots)
         is_due = not self._n_chosen / 2 < n <= 2 * self._n_chosen or self._is_outgrown()
         if n and is_due:
+            boxes = table.cover[:n] if n == table.high else table.covers_of(slots)
             self.edge, self._limits = self._choose(boxes)
         self._rebuilds += 1
         if len(self._wide):
@@ -204,29 +209,28 @@ class GridStructure(Answering):
             self._n_chosen = 0
             store.reset()
             return
-        ranges, found = self._ranges(boxes, self.edge, self._limits)
+        ranges, found = self._ranges(table.cover, self.edge, self._limits, slots)
         is_free = is_due and self._refuses and self._cell_size is None
         while found[0] and is_free and self.edge < _LARGEST_EDGE:
             # all of these were let in: larger cells hold them
             self.edge *= 2.0
             if self._is_dense:
                 self.edge, self._limits = choose_dense(boxes, self.edge, self._world, is_free=True)
-            ranges, found = self._ranges(boxes, self.edge, self._limits)
+            ranges, found = self._ranges(table.cover, self.edge, self._limits, slots)
         if is_due:
             self._n_chosen, self._n_left_out = n, int(found[0])
         dense = self._limits if self._is_dense else None
         layout, bits = key_layout(found)
         n_entries = int(found[1])
-        # an entry has 29 bits for its row, and entries are counted in 32 bits while they are sorted
-        if bits > KEY_BITS or n_entries > min(_MOST_ENTRIES * n, 2**32 - 1) or n >= 2**29:
+        # an entry has 29 bits for its slot; entries are counted in 32 bits while they are sorted
+        is_much = n_entries > min(_MOST_ENTRIES * n, 2**32 - 1) or table.high >= 2**29
+        if is_much or bits > KEY_BITS:
             store.reset(n, n, dense)
             store.enter(slots, ranges)
             self._crowding = store.crowding()
         else:
             layouts = layout[None]
-            self._crowding = store.build(
-                slots, boxes, ranges, n_entries, layouts, bits, dense=dense
-            )
+            self._crowding = store.build(slots, ranges, n_entries, layouts, bits, dense=dense)
         if found[0]:
             self._wide.change(added=slots[ranges[:, 0] == cells.WIDE])
             if not is_due and self._is_outgrown():

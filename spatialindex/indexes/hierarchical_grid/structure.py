@@ -164,14 +164,14 @@ class LevelStructure(Answering):
         placed = self._place(boxes)
         self._levels.enter(placed.ranges, placed.numbers, placed.counts)
         layouts, place = self._layouts()
-        if layouts is None or n >= 2**29:
+        if layouts is None or table.high >= 2**29:
             store.reset(n, n)
             store.enter(slots, placed.ranges)
             self._crowding = store.crowding()
         else:
             which = (self._levels.index_of[placed.numbers] << FINE) | placed.begins
             self._crowding = store.build(
-                slots, boxes, placed.ranges, placed.n_entries, layouts, place, which, FINE
+                slots, placed.ranges, placed.n_entries, layouts, place, which, FINE
             )
 
     def _layouts(self) -> tuple[NDArray[np.int64] | None, int]:

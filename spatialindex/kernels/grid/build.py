@@ -2,7 +2,7 @@
 
 Two boxes, one in cells (0, 0) and (0, 1), the other in (0, 1), make three entries::
 
-    entries  cell 00 row 0    cell 01 row 0    cell 01 row 1
+    entries  cell 00 slot 0   cell 01 slot 0   cell 01 slot 1
     blocks   [0 - - - - - - -]  [0 1 - - - - - -]
 """
 
@@ -21,7 +21,7 @@ KEY_BITS = 31
 
 _AHEAD = 24  # entries that a box is asked for before it is needed
 _TILE_BITS = 2  # cells of a tile along three axes, as a power of two; of two axes one bit more
-_ROW = 0x1FFFFFFF  # of an entry: the row of its range
+_SLOT = 0x1FFFFFFF  # of an entry: its slot
 
 
 @kernel
@@ -69,10 +69,11 @@ def _axis_cell(key, layout, d):
 
 
 @kernel
-def list_entries(ranges, layouts, which, place, fine, dim, keys):
+def list_entries(slots, ranges, layouts, which, place, fine, dim, keys):
     """Write an entry for each cell of each range that is not wide: all memberships of a grid.
 
-    An entry is 31 bits of the cell's key, 3 first-cell bits, and 29 bits of the row of the range.
+    An entry is 31 bits of the cell's key, 3 first-cell bits, and 29 bits of the slot: ``slots[i]``
+    is that of row `i`, or `i` when `slots` is empty.
     Layouts are as `lay_out_keys` has them. Row `i` has that of number ``which[i] >> fine``, which
     is in the key from bit `place` on; with `which` empty, number 0. The low `fine` bits of
     ``which[i]`` tell where along x in its first cell the box begins; they end the key, and are 0 in
@@ -89,6 +90,7 @@ def list_entries(ranges, layouts, which, place, fine, dim, keys):
             number = np.int64(which[i]) >> fine
             begin = np.int64(which[i]) & ((1 << fine) - 1)
         layout = layouts[number]
+        slot = np.int64(slots[i]) if slots.shape[0] else i
         x0, y0 = np.int64(ranges[i, 0]), np.int64(ranges[i, 1])
         z0 = np.int64(ranges[i, 2]) if ndim == 3 else 0
         z1 = np.int64(ranges[i, 2 * ndim - 1]) if ndim == 3 else 0
@@ -103,7 +105,7 @@ def list_entries(ranges, layouts, which, place, fine, dim, keys):
                     key = key_y | _axis_key(z, layout, 2)
                     first = first_y | (4 if z == z0 else 0)
                     key = (key << fine) | in_cell
-                    keys[k] = np.uint64((key << 32) | (first << 29) | i)
+                    keys[k] = np.uint64((key << 32) | (first << 29) | slot)
                     k += 1
 
 
@@ -128,13 +130,13 @@ def _count_cells(keys, fine):
 
 
 @allocating_kernel
-def sort_entries(ranges, layouts, which, place, fine, bits, dim, keys, other):
+def sort_entries(slots, ranges, layouts, which, place, fine, bits, dim, keys, other):
     """Write the entries of `list_entries` in the order of their cells to `keys` or `other`.
 
     Their keys have `bits` bits. Returns whether to `other`, how many cells and blocks they fill,
     and how many entries the cell of an entry has on average.
     """
-    list_entries(ranges, layouts, which, place, fine, dim, keys)
+    list_entries(slots, ranges, layouts, which, place, fine, dim, keys)
     found = sort_keys(keys, other, 32, bits)
     cells, blocks, crowding = _count_cells(found, fine)
     return found.ctypes.data != keys.ctypes.data, cells, blocks, crowding
@@ -144,9 +146,9 @@ def sort_entries(ranges, layouts, which, place, fine, bits, dim, keys, other):
 def fill_cells(grid, slots, boxes, ranges, keys, layouts, place, fine, dim):
     """Create cells with their members from sorted entries. The grid is empty and has room.
 
-    Row ``i`` of an entry is the box in row `i`, of ``slots[i]``, or of slot `i` when `slots` is
-    empty; `ranges` and layouts are as in `list_entries`. Blocks are filled one after the other, so
-    that cells near to one another lie near to one another.
+    The box of a slot is in its row of `boxes`; `slots`, `ranges` and layouts are as in
+    `list_entries`. Blocks are filled one after the other, so that cells lie near to one another in
+    memory that are so in space.
     """
     ndim = len(dim)
     note_ranges(grid.meta, ranges, dim)
@@ -171,20 +173,19 @@ def fill_cells(grid, slots, boxes, ranges, keys, layouts, place, fine, dim):
             first_z = 0
             while lane < LANES and k < n and np.int64(keys[k] >> shift) == cell:
                 ahead = keys[min(k + _AHEAD, n - 1)]
-                prefetch(boxes, np.int64(ahead & np.uint64(_ROW)))
+                prefetch(boxes, np.int64(ahead & np.uint64(_SLOT)))
                 entry = np.int64(keys[k] & np.uint64(0xFFFFFFFF))
-                row = entry & _ROW
                 first_x |= ((entry >> 29) & 1) << lane
                 first_y |= ((entry >> 30) & 1) << lane
                 first_z |= ((entry >> 31) & 1) << lane
-                grid.slots[block, lane] = slots[row] if slots.shape[0] else row
+                grid.slots[block, lane] = entry & _SLOT
                 lane += 1
                 k += 1
             grid.first[block, 0] = first_x
             grid.first[block, 1] = first_y
             if ndim == 3:
                 grid.first[block, ndim - 1] = first_z
-            grid.exact[block] = pack8(grid.bounds, block, boxes, keys, start, lane, _ROW, dim)
+            grid.exact[block] = pack8(grid.bounds, block, boxes, keys, start, lane, _SLOT, dim)
             size += lane
             for rest in range(lane, LANES):
                 clear_lane(grid.bounds, grid.slots, block, rest, dim)
