@@ -237,19 +237,17 @@ def _joined(parts: list[NDArray[np.int32]], workers: int) -> NDArray[np.int32]:
 
 
 class _Budget:
-    """The rows that an answer may still have, shared by the pieces that make it."""
+    """The rows that an answer may have, shared by the pieces that make it."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        self._left = limit
-        self._lock = threading.Lock()
+        self._claimed: list[int] = []
 
     def claim(self, rows: int) -> None:
         """Take rows before they are allocated, or raise `ResultTooLargeError`."""
-        with self._lock:
-            self._left -= rows
-            if self._left < 0:
-                raise too_large(self.limit)
+        self._claimed.append(rows)  # at once, so that whoever is last sees what all have claimed
+        if sum(self._claimed) > self.limit:
+            raise too_large(self.limit)
 
 
 def _collect_piece(
