@@ -161,7 +161,8 @@ class BoxIndex(Regions, Reaching, Relations):
     __copy__ = copy
 
     def __getstate__(self) -> dict[str, Any]:
-        # brought up to date, only kept pairs change by reads of other threads while it is copied
+        # brought up to date, only kept pairs change by reads of other threads while it is copied,
+        # and what structures remember of pairs, which they leave out
         with self._lock:
             self._sync()
             state = {key: value for key, value in self.__dict__.items() if key != "_lock"}

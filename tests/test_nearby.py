@@ -167,8 +167,36 @@ def test_who_is_on_no_layer_is_not_forgotten():
     world = World()
     world.do("set_state", np.arange(30), layer=0)
     assert world.check() == N_MOVERS
+    assert world.nearby._lists is None
     world.do("set_state", np.arange(30), layer=1)
     world.check()
+    assert world.nearby._lists is not None
+
+
+def test_who_moves_and_is_on_no_layer_does_not_matter():
+    world = World()
+    world.do("set_state", MOVERS[0], layer=0)
+    world.check()
+    assert world.nearby._lists is not None
+
+
+def test_no_lists_are_made_while_somebody_at_rest_goes_on_changing(monkeypatch):
+    monkeypatch.setattr(nearby, "SOONEST", 1)
+    world = World()
+    for step in range(12):
+        world.do("update", 0, world.boxes[0] + 0.25 * (step % 2))
+        world.do("update", MOVERS, world.boxes[MOVERS])
+        world.split.pairs()
+    assert world.n_made == 0
+
+
+def test_a_copy_makes_plans_of_its_own():
+    world = World()
+    world.split.pairs()
+    world.stop_counting()
+    made = world.split.copy()
+    assert made._structure._plans == (-1, {})
+    assert_same(made.pairs(), world.split.pairs(), "pairs of a copy")
 
 
 def test_a_hull_that_leaves_the_fat_box_is_asked_for():
@@ -275,18 +303,23 @@ def test_lists_that_lasted_are_made_anew_soon(monkeypatch):
     monkeypatch.setattr(nearby, "SOONEST", 1)
     world = World()
     for place in range(4):
-        for _ in range(30):
+        for _ in range(90):
             world.do("update", MOVERS, world.boxes[MOVERS] + 2.0 * place)
             world.split.pairs()
         assert world.check() == 0
+        assert world.nearby._wait == 1
     assert world.n_made == 4
 
 
-def test_lists_are_not_made_where_everybody_is_near_everybody():
+def test_lists_are_not_made_where_everybody_is_near_everybody(monkeypatch):
+    monkeypatch.setattr(nearby, "SOONEST", 1)
     world = World()
     world.do("update", np.arange(N_AT_REST), np.repeat([[0, 0, 9.0, 9.0]], N_AT_REST, axis=0))
-    assert world.check() == N_MOVERS
+    for _ in range(3):
+        world.do("update", MOVERS, world.boxes[MOVERS])
+        assert world.check() == N_MOVERS
     assert world.nearby._lists is None
+    assert world.nearby._wait > 1  # another time later than this one
 
 
 def test_validate_finds_a_list_that_lacks_somebody():

@@ -148,7 +148,7 @@ class Nearby:
         table, part = self._table, self._part
         # regions are decided on the present boxes, and do not see what is on no layer
         swept = self._roles.codes[table.swept_slots()] & ROLE_BITS
-        if (swept == STATIC).any() or not table.sees_all(ALL):
+        if (swept == STATIC).any() or self._has_layerless():
             return None
         fat = self._fat_boxes(slots)
         limit = _MOST_NEAR * len(slots)
@@ -170,6 +170,13 @@ class Nearby:
         fill_lists(found, starts, counts, *blocks, table.cover, axes(table))
         self._spared = 0
         return _Lists(rows, fat, starts, *blocks, len(found))
+
+    def _has_layerless(self) -> bool:
+        """Tell if somebody in the part is on no layer."""
+        if self._table.sees_all(ALL):
+            return False
+        layers = self._table.state["layer"][self._roles.members(STATIC)]
+        return bool((layers == 0).any())
 
     def _fat_boxes(self, slots: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return the boxes of slots with the same margin all around.

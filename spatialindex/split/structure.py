@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     _Within = tuple[int, int]  # a role, and the rule that pairs of its members need
     _Across = tuple[NDArray[np.int32], int, int, int]  # who asks, their role, the asked one, rule
     _Plan = tuple[list[_Within], list[_Across]]
+    _Plans = tuple[int, dict[int, _Plan]]  # a version of the roles, and plans by rule
 
 __all__ = ["SplitStructure"]
 
@@ -96,8 +97,11 @@ class SplitStructure:
         }
         self._router = Router(table, self.roles, self.parts)
         self._nearby = Nearby(table, self.roles, self.parts[STATIC])
-        self._plans: dict[int, _Plan] = {}  # by rule, of one version of the roles
-        self._planned = -1
+        self._plans: _Plans = (-1, {})
+
+    def __getstate__(self) -> dict[str, Any]:
+        # a thread that asks for pairs while this is copied may be making plans
+        return self.__dict__ | {"_plans": (-1, {})}
 
     # -- keeping up ---------------------------------------------------------------------------
 
@@ -231,11 +235,13 @@ class SplitStructure:
 
         Each pair across parts is found once. The plan is good until somebody's code changes.
         """
-        if self._planned != self.roles.version:
-            self._plans, self._planned = {}, self.roles.version
-        plan = self._plans.get(rule)
+        version, plans = self._plans
+        if version != self.roles.version:
+            plans = {}
+            self._plans = self.roles.version, plans
+        plan = plans.get(rule)
         if plan is None:
-            plan = self._plans[rule] = self._made_plan(rule)
+            plan = plans[rule] = self._made_plan(rule)
         return plan
 
     def _made_plan(self, rule: int) -> _Plan:

@@ -24,7 +24,8 @@ _FEW = 16  # slots of a table, one in so many, that are listed one by one
 _ROWS_ARE_SLOTS = np.empty(0, SLOT_DTYPE)
 _ONE_LAYOUT = np.empty(0, np.int16)
 _HASHED = np.empty(0, np.int64)
-_SPARE_BLOCKS = 64  # and as many as are needed, in arrays that are used again
+_NOBODY = np.empty(0, SLOT_DTYPE)
+_SPARE_BLOCKS = 64  # of arrays that are used again, beyond twice as many as are needed
 
 
 class CellStore:
@@ -65,7 +66,7 @@ class CellStore:
         else:
             places, bounds = int((dense[3:] - dense[:3] + 1).prod()), dense
         # what is built anew in every frame has the size that it had, and takes the same memory
-        arrays, capacity, gone = self.arrays, len(self.table.slot_ids), _ROWS_ARE_SLOTS
+        arrays, capacity, gone = self.arrays, len(self.table.slot_ids), _NOBODY
         is_fit = n_blocks <= len(arrays.slots) <= 2 * n_blocks + _SPARE_BLOCKS
         if not is_fit or len(arrays.cells) != places:
             arrays = self._made(places, n_blocks, arrays.ranges)
